@@ -1,0 +1,1 @@
+"""The TVM adapter.  Only worker processes import this package; nothing here keeps state."""
