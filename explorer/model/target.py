@@ -23,4 +23,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     thread_warp_size: int = 32
     registers_per_block: int = 65536
     l2_cache_size_bytes: int | None = None
+    max_dynamic_shared_memory_per_block: int = 49152
+    """Most that a launch may ask for (opt-in); static shared memory keeps to the limit above."""
     assumed: tuple[str, ...] = ()
