@@ -1,0 +1,24 @@
+"""One way to register a component from the files beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+
+def component(folder: Path, html: str) -> Any:
+    """The component whose script and style are `<folder>/<folder name>.js` and `.css`."""
+    name = folder.name
+    style = folder / f"{name}.css"
+    return st.components.v2.component(
+        name,
+        html=html,
+        css=style.read_text() if style.exists() else None,
+        js=(folder / f"{name}.js").read_text(),
+    )
+
+
+def ignore() -> None:
+    """A change callback for values that the script reads after the call."""

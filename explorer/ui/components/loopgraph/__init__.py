@@ -1,0 +1,44 @@
+"""The clickable, keyboard-operable loop-nest graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from explorer.ui.components.load import component, ignore
+from explorer.ui.components.loopgraph.dot import nest_dot
+from explorer.ui.components.loopgraph.layout import render_svg
+
+_HTML = """<div class="lg"><div class="lg-view"></div>
+<details class="lg-legend"><summary>Legend</summary><ul>
+<li class="m-blockIdx">blockIdx</li><li class="m-threadIdx">threadIdx</li>
+<li class="m-vthread">vthread</li><li class="m-vectorized">vectorized</li>
+<li class="m-unrolled">unrolled</li><li class="m-parallel">parallel</li>
+<li class="m-serial">serial loop</li><li class="i-reduction">reduction</li>
+<li class="block">block</li><li class="buffer">buffer</li><li class="lit">needs attention</li></ul>
+<p>Arrows move, Enter selects, M opens the menu, letters in the menu act at once.
+Ctrl+wheel zooms, drag pans.</p></details>
+<div class="lg-bar"><button type="button" class="lg-out" aria-label="Zoom out">−</button>
+<button type="button" class="lg-fit" aria-label="Fit to view">Fit</button>
+<button type="button" class="lg-in" aria-label="Zoom in">+</button></div></div>"""
+
+_component = component(Path(__file__).parent, _HTML)
+
+
+def loopgraph(dot: str, *, key: str, height: int, label: str = "Loop nest") -> Any:
+    """Draw a DOT text.  The result has `selected` (kept) and `action` (for one run).
+
+    `selected` is a node id or None; `action` is {"node", "key"} for a letter, {"node", "op",
+    "label"} for a menu item.  Selection, menus and marks come from the `link` component, so that
+    a click does not send the picture again.  Raises ToolMissing when it can't be laid out.
+    """
+    return _component(
+        key=key,
+        height=height,
+        data={"svg": render_svg(dot), "height": height, "label": label},
+        on_selected_change=ignore,
+        on_action_change=ignore,
+    )
+
+
+__all__ = ["loopgraph", "nest_dot"]

@@ -1,0 +1,21 @@
+"""The steps of a variant as lines of Python: click to go back or forward, remove any of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from explorer.ui.components.load import component, ignore
+
+_component = component(Path(__file__).parent, '<ol class="sl" aria-label="Steps"></ol>')
+
+
+def steplist(rows: list[dict[str, Any]], *, key: str, height: int) -> Any:
+    """Show rows {"line", "state", "why", "details"}; `action` of the result is what was asked.
+
+    `state` is "done", "undone" or "refused".  `action` is {"do": "jump", "count"} or
+    {"do": "remove", "at"}.
+    """
+    return _component(
+        key=key, height=height, data={"rows": rows, "height": height}, on_action_change=ignore
+    )
