@@ -25,6 +25,8 @@ class Launch:
     extents: dict[str, Any]
     dynamic_shared: Any | None
     loops: tuple[tuple[str, Any], ...]
+    arguments: tuple[Any, ...] = ()
+    """What the kernel's parameters get: pointers, and sizes as expressions."""
 
 
 @dataclass
@@ -84,7 +86,11 @@ def _launch(call: Any, loops: tuple[tuple[str, Any], ...], code: HostCode) -> La
         name: code.lets.simplify(value) for name, value in zip(names, values, strict=True)
     }
     dynamic = extents.pop(DYNAMIC_SHARED, None)
-    return Launch(str(call.args[0].value), extents, dynamic, loops)
+    arguments = tuple(
+        code.lets.simplify(value) if str(value.ty).startswith(("int", "uint")) else value
+        for value in call.args[1 : len(call.args) - len(names)]
+    )
+    return Launch(str(call.args[0].value), extents, dynamic, loops, arguments)
 
 
 def _note_touched(node: Any, code: HostCode) -> None:

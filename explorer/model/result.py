@@ -19,7 +19,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     `where` names loops, blocks or buffers in words; `node` is the nest node to light up; `cure` is
     a sentence saying what to try; `cure_id` names a one-click cure the workbench knows
-    ("bind:<node id>", "strategy:default_gpu", "strategy:dlight"), or is empty.
+    ("bind:<node id>", "strategy:default_gpu", "strategy:dlight"), or is empty; `cures` are all of
+    them, best first, when there are several.
     """
 
     code: str
@@ -30,6 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cure: str = ""
     node: str = ""
     cure_id: str = ""
+    cures: tuple[str, ...] = ()
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +100,21 @@ class FunctionBuild(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[Kernel, ...] = ()
     check: Check = NOT_CHECKED
     time: Time = NOT_MEASURED
+
+
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """NVRTC's word on the CUDA text of one function, for architecture `arch`.
+
+    `line` (1-based) and `text` are the first line refused; `log` is NVRTC's own text.
+    """
+
+    function: str
+    status: Literal["compiled", "refused", "not_compiled"]
+    detail: str
+    arch: str
+    line: int | None = None
+    text: str = ""
+    log: str = ""
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):

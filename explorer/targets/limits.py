@@ -1,57 +1,31 @@
-"""Hardware limits per compute capability, to complete targets whose tag or text leaves them out.
-
-Source of every number: NVIDIA CUDA C++ Programming Guide, "Compute Capabilities", table of
-technical specifications per compute capability.
-"""
+"""A CUDA target completed: limits that its tag or text leaves out come from the guide's table."""
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
 
+from explorer.analysis.limits import GUIDE, MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES, limits_of
 from explorer.errors import TargetError
 from explorer.model.target import Target
 
-GUIDE = "CUDA C++ Programming Guide, table of technical specifications"
-
-MAX_THREADS_PER_BLOCK = 1024
 WARP_SIZE = 32
-STATIC_SHARED_BYTES = 48 * 1024
-"""Static shared memory of a block, on every architecture; more must be dynamic and asked for."""
-
-_KIB = 1024
-_REGISTERS = {"20": 32768, "21": 32768, "53": 32768, "62": 32768}
-_OPT_IN_SHARED_BYTES = {
-    "70": 96 * _KIB, "72": 96 * _KIB, "75": 64 * _KIB,
-    "80": 163 * _KIB, "86": 99 * _KIB, "87": 163 * _KIB, "89": 99 * _KIB,
-    "90": 227 * _KIB, "100": 227 * _KIB, "103": 227 * _KIB, "110": 227 * _KIB,
-    "120": 99 * _KIB, "121": 99 * _KIB,
-}  # fmt: skip
-CAPABILITIES = (
-    "20", "21", "30", "32", "35", "37", "50", "52", "53", "60", "61", "62", *_OPT_IN_SHARED_BYTES,
-)  # fmt: skip
-"""Compute capabilities there are, as in `sm_<capability>`."""
+_BEFORE_TABLE = ("20", "21", "30", "32", "35", "37")
+"""Capabilities TVM has tags for that today's CUDA, and so its table, no longer knows."""
+_NEAR = [f"sm_{number}" for number in (70, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)]
 
 
-def capability(arch: str) -> str:
-    """The number in an architecture's name: "90" of "sm_90a".
-
-    Raises TargetError when there is no such architecture.
-    """
+def check_architecture(arch: str) -> None:
+    """Refuse what is no CUDA architecture.  Raises TargetError with the closest ones."""
     match = re.fullmatch(r"sm_(\d+)([af]?)", arch)
-    if match is None or match[1] not in CAPABILITIES:
-        near = get_close_matches(arch, [f"sm_{number}" for number in CAPABILITIES], n=3, cutoff=0.5)
+    exists = match is not None and (match[1] in _BEFORE_TABLE or limits_of(arch).known)
+    if match is None or not exists or (match[2] and int(match[1]) < 90):
+        near = get_close_matches(arch, _NEAR, n=3, cutoff=0.5)
         raise TargetError(
             f"{arch} is not a CUDA architecture.",
             f"Close ones are {', '.join(near)}." if near else "",
             "Give sm_ and the compute capability without the dot, e.g. sm_90 for 9.0.",
         )
-    return match[1]
-
-
-def opt_in_shared_bytes(arch: str) -> int:
-    """Most dynamic shared memory a block can ask for, in bytes.  Raises TargetError."""
-    return _OPT_IN_SHARED_BYTES.get(capability(arch), STATIC_SHARED_BYTES)
 
 
 def complete(tag: str, arch: str, stated: dict[str, int], assumed: tuple[str, ...] = ()) -> Target:
@@ -59,12 +33,13 @@ def complete(tag: str, arch: str, stated: dict[str, int], assumed: tuple[str, ..
 
     Every limit filled in is named in `assumed` with its value and source.  Raises TargetError.
     """
-    number = capability(arch)
+    check_architecture(arch)
+    known = limits_of(arch)
     table = {
         "max_threads_per_block": MAX_THREADS_PER_BLOCK,
         "max_shared_memory_per_block": STATIC_SHARED_BYTES,
         "thread_warp_size": WARP_SIZE,
-        "registers_per_block": _REGISTERS.get(number, 65536),
+        "registers_per_block": known.registers_per_block,
     }
     filled = {name: value for name, value in table.items() if name not in stated}
     notes = tuple(f"{name} = {value} ({GUIDE})" for name, value in filled.items())
@@ -78,7 +53,7 @@ def complete(tag: str, arch: str, stated: dict[str, int], assumed: tuple[str, ..
         arch=arch,
         l2_cache_size_bytes=stated.get("l2_cache_size_bytes"),
         max_dynamic_shared_memory_per_block=max(
-            opt_in_shared_bytes(arch), limits["max_shared_memory_per_block"]
+            known.shared_per_block_bytes, limits["max_shared_memory_per_block"]
         ),
         assumed=assumed + notes,
         **limits,

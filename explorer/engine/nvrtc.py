@@ -1,0 +1,168 @@
+"""The last word on CUDA text: NVRTC compiles it, without GPU and without toolkit.
+
+About 1 s a text; results are kept on disk by content.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from explorer.engine import disk_cache
+from explorer.errors import ToolMissing
+
+Format = Literal["cubin", "ptx"]
+
+# TVM's text expects these of NVRTC, which has no <stdint.h> and no <math.h> of the host.
+_BEFORE = """#include <cuda/std/cstdint>
+using cuda::std::int8_t; using cuda::std::int16_t;
+using cuda::std::int32_t; using cuda::std::int64_t;
+using cuda::std::uint8_t; using cuda::std::uint16_t;
+using cuda::std::uint32_t; using cuda::std::uint64_t;
+#include <cuda/std/limits>
+#ifndef INFINITY
+#define INFINITY (::cuda::std::numeric_limits<float>::infinity())
+#endif
+#define __asm__ asm
+#define __volatile__ volatile
+#line 1 "kernel.cu"
+"""
+_OPTIONS = (
+    "-default-device", "--device-int128", "--use_fast_math",
+    "-D__NV_SILENCE_DEPRECATION_BEGIN=", "-D__NV_SILENCE_DEPRECATION_END=",
+    "-D__NV_SILENCE_HOST_DEPRECATION_BEGIN=", "-D__NV_SILENCE_HOST_DEPRECATION_END=",
+    "-U__CUDA_NO_HALF_OPERATORS__", "-U__CUDA_NO_HALF_CONVERSIONS__",
+    "-U__CUDA_NO_BFLOAT16_OPERATORS__", "-U__CUDA_NO_BFLOAT16_CONVERSIONS__",
+    "-U__CUDA_NO_BFLOAT162_OPERATORS__", "-U__CUDA_NO_BFLOAT162_CONVERSIONS__",
+)  # fmt: skip
+"""What TVM gives NVRTC when it compiles a kernel itself (tvm.support.nvcc)."""
+
+_ERROR_LINE = re.compile(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
+_PTXAS_ERROR = re.compile(r"^ptxas (?:error|fatal)\s*: (.*)$", re.MULTILINE)
+_REPAIR = "Install the wheels in requirements.txt: cuda-bindings, nvidia-cuda-nvrtc, -cccl, -runtime."
+
+
+class Binary(msgspec.Struct, frozen=True):
+    """What NVRTC made of a text: `code` (empty when refused), `error` and its `line` (1-based)."""
+
+    code: bytes
+    error: str = ""
+    line: int | None = None
+    log: str = ""
+
+
+def compile_text(source: str, arch: str, fmt: Format = "cubin") -> Binary:
+    """Compile CUDA text for `arch` ("sm_90").  A refusal is a value.
+
+    Raises ToolMissing when the NVRTC wheels are not installed or don't know `arch`.
+    """
+    known = architectures()
+    if arch not in known:
+        raise ToolMissing(
+            f"NVRTC {version()} can't compile for {arch}.",
+            f"It knows {known[0]} to {known[-1]}.",
+            "The text was generated but not compiled: pick a newer target to have it checked.",
+        )
+    key = disk_cache.key("nvrtc", version(), arch, fmt, *_OPTIONS, _BEFORE, source)
+    kept = disk_cache.load(key, Binary)
+    if kept is None:
+        kept = _compile(source, arch, fmt)
+        disk_cache.store(key, kept)
+    return kept
+
+
+@functools.cache
+def architectures() -> tuple[str, ...]:
+    """The architectures this NVRTC compiles for, oldest first.  Raises ToolMissing."""
+    status, numbers = _nvrtc().nvrtcGetSupportedArchs()[:2]
+    _check(status)
+    suffixes = {number: ("", "a", "f") if number >= 100 else ("", "a") for number in numbers}
+    return tuple(
+        f"sm_{number}{suffix}"
+        for number in sorted(numbers)
+        for suffix in (suffixes[number] if number >= 90 else ("",))
+    )
+
+
+@functools.cache
+def version() -> str:
+    """NVRTC's version, e.g. "13.0".  Raises ToolMissing."""
+    status, major, minor = _nvrtc().nvrtcVersion()
+    _check(status)
+    return f"{major}.{minor}"
+
+
+def include_folders() -> tuple[Path, ...]:
+    """Folders of CUDA's headers in the nvidia wheels.  Raises ToolMissing when there are none."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    for root in roots:
+        for headers in sorted(root.glob("cu*/include"), reverse=True):
+            if (headers / "cuda_fp16.h").is_file() and (headers / "cccl").is_dir():
+                return headers, headers / "cccl"
+    raise ToolMissing("The CUDA headers are not installed.", "NVRTC needs them.", _REPAIR)
+
+
+def _compile(source: str, arch: str, fmt: Format) -> Binary:
+    nvrtc = _nvrtc()
+    lines = ("" if line.strip() == "#include <cuda.h>" else line for line in source.splitlines())
+    text = _BEFORE + "\n".join(lines) + "\n"
+    options = [f"--gpu-architecture={arch}", *_OPTIONS]
+    if fmt == "ptx":
+        options[0] = f"--gpu-architecture=compute_{arch.removeprefix('sm_')}"
+    options += [f"-I{folder}" for folder in include_folders()]
+    status, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, None, None)
+    _check(status)
+    try:
+        encoded = [option.encode() for option in options]
+        (done,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
+        words = log.rstrip(b"\0").decode(errors="replace")
+        if int(done) != 0:
+            return _refused(words or str(done))
+        if fmt == "ptx":
+            code = _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
+        else:
+            code = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        return Binary(code=code, log=words)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _refused(log: str) -> Binary:
+    match = _ERROR_LINE.search(log)
+    if match:
+        return Binary(code=b"", error=match[2], line=int(match[1]), log=log)
+    ptxas = _PTXAS_ERROR.search(log)
+    first = next((line.strip() for line in log.splitlines() if "error" in line.lower()), "")
+    return Binary(code=b"", error=ptxas[1] if ptxas else first or log.strip(), log=log)
+
+
+def _read(size_of: Any, read: Any, program: Any) -> bytes:
+    status, size = size_of(program)
+    _check(status)
+    buffer = bytearray(size)
+    (status,) = read(program, buffer)
+    _check(status)
+    return bytes(buffer)
+
+
+def _check(status: Any) -> None:
+    if int(status) != 0:
+        raise ToolMissing("NVRTC does not work here.", str(status), _REPAIR)
+
+
+@functools.cache
+def _nvrtc() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError, OSError) as missing:
+        raise ToolMissing("NVRTC is not installed.", str(missing), _REPAIR) from missing
+    return nvrtc
