@@ -1,0 +1,128 @@
+"""A forked child: answers the requests of one connection, one after another, with the engine.
+
+The only caller of `explorer.engine`.  Functions are named, not imported, so that a module that
+fails to import costs its own verbs only.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import inspect
+import os
+import socket
+import traceback
+import typing
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import msgspec
+
+from explorer.errors import Problem, UserError
+from explorer.worker import frames
+
+Table = dict[str, str]
+"""Verb -> "package.module:function".  The function's annotations say what its arguments are."""
+
+ANSWERS: Table = {}
+
+_COMPILER = {"tvm", "tvm_ffi"}
+
+
+def load_table(spec: str) -> Table:
+    """The table named "package.module:NAME"."""
+    module, _, name = spec.partition(":")
+    table: Table = getattr(importlib.import_module(module), name)
+    return table
+
+
+def import_modules(table: Table) -> None:
+    """Import every module of the table, before anything is forked.
+
+    One that fails is left to the first request for it, which reports the traceback.
+    """
+    for module in sorted({target.partition(":")[0] for target in table.values()}):
+        _try(partial(importlib.import_module, module))
+
+
+def warm_up(spec: str) -> None:
+    """Call the function named "package.module:name", which makes later requests faster."""
+    module, _, name = spec.partition(":")
+    _try(lambda: getattr(importlib.import_module(module), name)())
+
+
+def _try(action: Callable[[], object]) -> None:
+    """What fails while warming up fails again in the request that needs it, and is told there."""
+    try:
+        action()
+    except Exception:  # noqa: BLE001
+        traceback.print_exc()
+
+
+def serve(connection: socket.socket, answers: str, answer_bytes: int, *, warm: bool) -> None:
+    """Greet, then answer until the client closes or sends something that is no frame."""
+    table = load_table(answers)
+    frames.send(connection, frames.Hello(os.getpid(), warm))
+    while (data := frames.receive_bytes(connection)) is not None:
+        os.ftruncate(2, 0)  # the log holds the last request only
+        reply = _reply(table, data, answer_bytes)
+        frames.send(connection, reply)
+        if reply.retire:
+            return
+
+
+def _reply(table: Table, data: bytes, answer_bytes: int) -> frames.Reply:
+    request = frames.decode(data, frames.Request)
+    try:
+        answer = msgspec.json.encode(_call(table, request))
+    except UserError as error:
+        return frames.Reply(problem=error.problem)
+    except Exception as error:  # noqa: BLE001  a bug: it crosses the boundary as its traceback
+        if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+            return _over("It needed more memory than one request may have.", retire=True)
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            return _over("It wrote more than one request may write.", retire=True)
+        if isinstance(error, ImportError) and (error.name or "").partition(".")[0] in _COMPILER:
+            return frames.Reply(problem=_no_compiler(error))
+        return frames.Reply(bug=traceback.format_exc())
+    if len(answer) > answer_bytes:
+        size = f"{len(answer) >> 20} MB, {answer_bytes >> 20} MB are allowed"
+        return _over(f"The answer is too large ({size}).", retire=False)
+    return frames.Reply(ok=msgspec.Raw(answer))
+
+
+def _over(why: str, *, retire: bool) -> frames.Reply:
+    problem = Problem(
+        kind="WorkerDied", what="TVM went over a limit.", why=why, do="Your steps are all there."
+    )
+    return frames.Reply(problem=problem, retire=retire)
+
+
+def _no_compiler(error: ImportError) -> Problem:
+    return Problem(
+        kind="ToolMissing",
+        what="TVM can't be imported.",
+        why=f"{error}.",
+        do="Install the packages of requirements.txt into this Python.",
+    )
+
+
+def _call(table: Table, request: frames.Request) -> Any:
+    if request.verb not in table:
+        raise LookupError(f"no verb {request.verb!r}")
+    function, types = _function(table[request.verb])
+    if len(request.args) > len(types):
+        raise TypeError(f"{request.verb} takes {len(types)} arguments, not {len(request.args)}")
+    pairs = zip(request.args, types, strict=False)
+    return function(*(msgspec.convert(arg, kind) for arg, kind in pairs))
+
+
+@lru_cache
+def _function(target: str) -> tuple[Any, list[Any]]:
+    """The function and the types of its positional parameters, in order."""
+    module, _, name = target.partition(":")
+    function = getattr(importlib.import_module(module), name)
+    hints = typing.get_type_hints(function)
+    names = inspect.signature(function).parameters
+    return function, [hints.get(parameter, Any) for parameter in names]

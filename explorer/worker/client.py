@@ -1,0 +1,55 @@
+"""The workers as the rest of the program sees them.  Imports no TVM.
+
+`start()` when the program begins, then `ask(verb, type of the answer, …)` from any thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any, TypeVar
+
+from explorer.worker.limits import Settings
+from explorer.worker.pool import Job, Pool, Status, WorkerBug
+
+T = TypeVar("T")
+
+ANSWERS = "explorer.worker.child:ANSWERS"
+WARM_UP = "explorer.engine.warm:warm"
+
+_pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP))
+atexit.register(lambda: _pool.close())
+
+
+def start(*, warm: bool = True) -> None:
+    """Begin to start the workers, in the background.
+
+    Without `warm` TVM's intrinsics are imported by the first request that needs them, which is
+    right for a program that asks once.  Only the first call in a program chooses.
+    """
+    global _pool
+    if not warm and _pool.status().state == "cold":
+        _pool = Pool(Settings(answers=ANSWERS))
+    _pool.start()
+
+
+def ask(verb: str, answer: type[T], *args: Any, timeout_s: float = 10.0) -> T:
+    """Ask a worker and wait; see `Pool.ask` for what it raises."""
+    return _pool.ask(verb, answer, *args, timeout_s=timeout_s)
+
+
+def submit(verb: str, answer: type[T], *args: Any, timeout_s: float = 60.0) -> Job[T]:
+    """Ask in the background; `Job.cancel` stops it."""
+    return _pool.submit(verb, answer, *args, timeout_s=timeout_s)
+
+
+def status() -> Status:
+    """How far the workers are, at no cost."""
+    return _pool.status()
+
+
+def close() -> None:
+    """End all workers; the next request starts them again."""
+    _pool.close()
+
+
+__all__ = ["Job", "Status", "WorkerBug", "ask", "close", "start", "status", "submit"]
