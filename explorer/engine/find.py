@@ -1,0 +1,74 @@
+"""All findings of a variant: the static checks, run on its nest and on its lowered kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import ir, tirx
+
+from explorer import findings as checks
+from explorer.engine.extract import nest_of
+from explorer.engine.lower import Lowered, lower
+from explorer.engine.sample import kernels_of
+from explorer.engine.targets import tvm_target
+from explorer.findings.base import Context
+from explorer.model.result import Build, Finding
+from explorer.model.target import Target
+
+
+def findings(
+    original: ir.IRModule,
+    scheduled: ir.IRModule,
+    target: Target,
+    sizes: Mapping[str, int],
+    build: Build | None = None,
+    lowered: Mapping[str, Lowered] | None = None,
+) -> tuple[Finding, ...]:
+    """What the static checks see in `scheduled`, worst first.
+
+    `sizes` are the user's values for symbolic sizes.  `lowered` is what the build lowered, by
+    function; functions that are not in it are lowered here (about 3 ms each).
+    """
+    return checks.run(context(original, scheduled, target, sizes, build, lowered))
+
+
+def context(
+    original: ir.IRModule,
+    scheduled: ir.IRModule,
+    target: Target,
+    sizes: Mapping[str, int],
+    build: Build | None = None,
+    lowered: Mapping[str, Lowered] | None = None,
+) -> Context:
+    """What the checks look at."""
+    nest = nest_of(scheduled, scheduled.script(show_meta=False))
+    before = nest_of(original, original.script(show_meta=False))
+    parts = dict(lowered or {})
+    if target.kind == "cuda":
+        built_for = tvm_target(target)
+        for func in nest.functions:
+            wanted = func.kind == "prim" and not func.host and func.name not in parts
+            if wanted and isinstance(scheduled[func.name], tirx.PrimFunc):
+                parts[func.name] = lower(func.name, scheduled, built_for)
+    return Context(
+        original=original,
+        scheduled=scheduled,
+        nest=nest,
+        original_nest=before,
+        target=target,
+        sizes=sizes,
+        build=build,
+        kernels=tuple(
+            kernel for name, part in parts.items() for kernel in kernels_of(name, part, sizes)
+        ),
+        touched={
+            name: tuple(part.host.touched) for name, part in parts.items() if part.host is not None
+        },
+        host_loops={
+            name: tuple(dict.fromkeys(
+                (loop, str(extent)) for launch in part.host.launches for loop, extent in launch.loops
+            ))
+            for name, part in parts.items() if part.host is not None
+        },
+        failures={name: str(p.failure) for name, p in parts.items() if p.failure is not None},
+    )  # fmt: skip
