@@ -15,7 +15,7 @@ from explorer.engine import unbound
 from explorer.engine.failures import sentence
 from explorer.engine.host_code import Launch, Sizes
 from explorer.engine.lower import LOWERING_ERRORS, Lowered, called, cuda_source, lower
-from explorer.engine.replay import scheduled_module
+from explorer.engine.replay import scheduled
 from explorer.engine.targets import tvm_target
 from explorer.model.cuda_text import kernel_texts
 from explorer.model.loaded import Source
@@ -31,8 +31,8 @@ def build(
     source: Source, steps: tuple[AnyStep, ...], target: Target, sizes: dict[str, int]
 ) -> Build:
     """Build what `source` becomes after `steps`.  Raises LoadError or StepRefused, else a value."""
-    mod, nest = scheduled_module(source, steps)
-    return build_module(mod, nest, target, sizes)
+    live, nest = scheduled(source, steps)
+    return build_module(live.mod, nest, target, sizes)
 
 
 def build_module(mod: ir.IRModule, nest: Nest, target: Target, sizes: dict[str, int]) -> Build:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from explorer.engine import nvrtc
 from explorer.engine.build import texts_by_function
-from explorer.engine.replay import scheduled_module
+from explorer.engine.replay import scheduled
 from explorer.errors import ToolMissing
 from explorer.model.loaded import Source
 from explorer.model.result import Compiled
@@ -23,8 +23,8 @@ def compile_check(
     """
     if target.kind != "cuda":
         return ()
-    mod, nest = scheduled_module(source, steps)
-    texts = texts_by_function(mod, nest, target)
+    live, nest = scheduled(source, steps)
+    texts = texts_by_function(live.mod, nest, target)
     with ThreadPoolExecutor(max_workers=2) as pool:
         return tuple(pool.map(lambda name: compiled(name, texts[name], target.arch), texts))
 
