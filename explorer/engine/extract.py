@@ -104,7 +104,7 @@ class _PrimFunc:
             name=self.name,
             kind="prim",
             private="global_symbol" not in attrs,
-            host=bool(target is not None and "cpu" in target.keys),
+            host=bool(target is not None and "gpu" not in target.keys),
             scheduled=bool(attrs.get("tirx.is_scheduled", False)),
             params=tuple(str(p.name) for p in func.params),
             symbols=_symbols(func),

@@ -7,15 +7,33 @@ noted lines, run on the same module, give the same schedule; exporters rely on t
 
 from __future__ import annotations
 
+import keyword
+import math
 import re
+from collections.abc import Callable
 from typing import Any
 
-from tvm import ir, s_tir
+from tvm import ir, s_tir, tirx
+from tvm.s_tir.schedule.schedule import _get_sblock_default_dtype
 
+from explorer.engine.places import _pre_order, all_blocks, block_ref, blocks_named, loops_around
 from explorer.engine.refuse import REFUSALS, explain
-from explorer.errors import StepRefused
+from explorer.engine.thread_axes import violations_in
+from explorer.errors import Refusal, StepRefused
 from explorer.model.refs import BlockRef, LoopRef
+from explorer.primitives.axes import new_violation
 from explorer.primitives.base import Step
+from explorer.primitives.index_map import parse_index_map
+
+__all__ = ["Live", "_pre_order", "all_blocks", "block_ref", "blocks_named", "loops_around"]
+
+
+class Written:
+    """A TVM value with the Python that makes it, for arguments that are more than a literal."""
+
+    def __init__(self, value: Any, python: str) -> None:
+        self.value = value
+        self.python = python
 
 
 class Live:
@@ -25,6 +43,8 @@ class Live:
         self.sch = s_tir.Schedule(mod, error_render_level="detail")
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
+        self.axes: dict[str, list[Refusal]] = {}
+        """What thread axes did wrong already, by function: a step answers for itself only."""
 
     @property
     def mod(self) -> ir.IRModule:
@@ -37,6 +57,7 @@ class Live:
         twin.sch = self.sch.copy()
         twin.names = dict(self.names)
         twin.lines = list(self.lines)
+        twin.axes = dict(self.axes)
         return twin
 
     def apply(self, step: Step) -> tuple[Live, tuple[Any, ...]]:
@@ -45,7 +66,54 @@ class Live:
         Raises StepRefused with one sentence when the step does not apply.
         """
         after = self.copy()
-        return after, step.apply(after)
+        made = step.apply(after)
+        if step.refs():
+            func = step.func()
+            if func not in self.axes:
+                self.axes[func] = violations_in(self.mod, func)
+            after.axes[func] = violations_in(after.mod, func)
+            wrong = new_violation(self.axes[func], after.axes[func])
+            if wrong is not None:
+                raise StepRefused(wrong.what, wrong.why, wrong.do)
+        return after, made
+
+    def transform(
+        self, label: str, fn: Callable[[ir.IRModule], ir.IRModule], lines: list[str]
+    ) -> None:
+        """Replace the module by `fn` of it, in place; every variable is forgotten.
+
+        For steps that are whole passes.  `fn` gets a module of its own, which it may change;
+        `lines` are Python that does the same to `sch` (it must end by assigning `sch` anew).
+        `label` names the pass when it refuses.  Raises StepRefused.
+        """
+        own = ir.IRModule(dict(self.mod.functions_items()), attrs=self.mod.attrs)
+        try:
+            self.sch = s_tir.Schedule(fn(own), error_render_level="detail")
+        except REFUSALS as error:
+            raise explain(label, error) from error
+        self.names.clear()
+        self.axes.clear()
+        self.lines += lines
+
+    def whole(self, strategy: str, function: str, target: str, rule: str) -> None:
+        """Run a strategy on one function in one go, in place.  Raises StepRefused.
+
+        The noted line holds the resulting module as text: it needs no target and no workaround to
+        give the same module again.
+        """
+        from explorer.engine.targets import cuda_tags
+        from explorer.strategies import STRATEGIES
+        from explorer.targets import resolve
+
+        chosen = STRATEGIES[strategy]
+        goal = resolve(target, cuda_tags())
+        label = f"{chosen.title} {rule}".strip()
+        self.transform(label, lambda mod: chosen.whole(mod, goal, function, rule), [])
+        text = self.mod.script(show_meta=True)
+        self.lines += [
+            f"# {label} on {function} for {target}; its result:",
+            f"sch = tvm.s_tir.Schedule(tvm.script.from_source({text!r}))",
+        ]
 
     # What steps ask (explorer.primitives.base.Resolver)
 
@@ -97,11 +165,14 @@ class Live:
         return variables[ref.depth]
 
     def call(self, method: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a Schedule method and note it.  Raises StepRefused with TVM's reason, shortened."""
+        """Call a Schedule method and note it.  Raises StepRefused with TVM's reason."""
         try:
-            result = getattr(self.sch, method)(*args, **kwargs)
+            result = getattr(self.sch, method)(
+                *(_value(arg) for arg in args),
+                **{key: _value(value) for key, value in kwargs.items()},
+            )
         except REFUSALS as error:
-            raise explain(method, error) from error
+            raise explain(method, error, self._subjects(args, kwargs)) from error
         made = tuple(result) if isinstance(result, (list, tuple)) else (result,)
         made = tuple(rv for rv in made if rv is not None)
         shown = [self._text(arg) for arg in args]
@@ -113,6 +184,34 @@ class Live:
             line = f"{', '.join(names)}{comma} = {line}"
         self.lines.append(line)
         return made
+
+    def index_map(self, text: str, block: BlockRef) -> Written:
+        """The index map that a lambda's text says, over the index type of `block`."""
+        parsed = parse_index_map(text)
+        dtype = _get_sblock_default_dtype(self._block_sref(block).stmt)
+        variables = {name: tirx.Var(name, dtype) for name in parsed.arguments}
+        results = parsed.values(variables, lambda number: tirx.IntImm(dtype, number))
+        value = tirx.IndexMap(list(variables.values()), results, None)
+        return Written(value, parsed.python(lambda number: f'tvm.tirx.IntImm("{dtype}", {number})'))
+
+    def constant_extent(self, ref: LoopRef, why: str) -> None:
+        """Refuse a loop whose extent is not a number, for the reason `why`."""
+        loop = self.sch.get(self.loop(ref))
+        if not isinstance(loop.extent, tirx.IntImm):
+            raise StepRefused(
+                f"{loop.loop_var.name} runs {loop.extent} times, which is not a fixed number.",
+                why,
+                "Split it by a number and use the inner loop.",
+            )
+
+    def need_intrinsics(self) -> None:
+        """Register TVM's CUDA tensor instructions; the noted script imports them once too."""
+        from explorer.engine.warm import warm
+
+        warm()
+        line = "import tvm.s_tir.tensor_intrin.cuda"
+        if line not in self.lines:
+            self.lines.append(line)
 
     # Names
 
@@ -152,11 +251,26 @@ class Live:
     def _text(self, value: Any) -> str:
         if isinstance(value, (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)):
             return self._name_of(value)
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, Written):
+            return value.python
+        if isinstance(value, list):
             return f"[{', '.join(self._text(item) for item in value)}]"
+        if isinstance(value, tuple):
+            return f"({', '.join(self._text(item) for item in value)})"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
         if isinstance(value, str):
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         return repr(value)
+
+    def _subjects(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """Names of the blocks and loops a call was about, for its refusal."""
+        found = []
+        for value in (*args, *kwargs.values()):
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)):
+                    found.append(self._own_name(item))
+        return found
 
     # Finding blocks
 
@@ -185,65 +299,8 @@ class Live:
         return children[at]
 
 
-_RESERVED = {"sch", "mod", "tvm", "T", "I", "target"} | set(
-    "and as assert async await break class continue def del elif else except finally for from global if "
-    "import in is lambda nonlocal not or pass raise return try while with yield None True False".split()
-)
+def _value(arg: Any) -> Any:
+    return arg.value if isinstance(arg, Written) else arg
 
 
-def all_blocks(sch: s_tir.Schedule, func: str) -> list[Any]:
-    """Every block of function `func` in pre-order, the root block first.
-
-    Raises StepRefused when the module has no such PrimFunc.
-    """
-    found: list[Any] = []
-    if func not in {gv.name_hint for gv in sch.mod.get_global_vars()}:
-        raise StepRefused(f"The module has no function {func}.")
-
-    def visit(stmt: Any) -> None:
-        if isinstance(stmt, s_tir.SBlock):
-            found.append(stmt)
-
-    _pre_order(sch.mod[func].body, visit)
-    return found
-
-
-def blocks_named(sch: s_tir.Schedule, func: str, name: str) -> list[Any]:
-    """The blocks of `func` called `name`, in pre-order."""
-    return [block for block in all_blocks(sch, func) if block.name_hint == name]
-
-
-def loops_around(sref: Any) -> list[Any]:
-    """The loop srefs around a block up to the enclosing block, outermost first."""
-    loops: list[Any] = []
-    up = sref.parent
-    while up is not None and not isinstance(up.stmt, s_tir.SBlock):
-        loops.insert(0, up)
-        up = up.parent
-    return loops
-
-
-def block_ref(sch: s_tir.Schedule, func: str, sref: Any) -> BlockRef:
-    """The reference of the block at `sref`."""
-    name = sref.stmt.name_hint
-    same = blocks_named(sch, func, name)
-    nth = next(n for n, block in enumerate(same) if sch.get_sref(block).same_as(sref))
-    return BlockRef(name, nth, func)
-
-
-def _pre_order(stmt: Any, visit: Any) -> None:
-    """Statements in source order; tirx's visitors are post-order, which would number children first."""
-    from tvm import tirx
-
-    visit(stmt)
-    if isinstance(stmt, s_tir.SBlockRealize):
-        _pre_order(stmt.block, visit)
-        return
-    if isinstance(stmt, tirx.SeqStmt):
-        for item in stmt.seq:
-            _pre_order(item, visit)
-        return
-    for field in ("init", "body", "then_case", "else_case"):
-        child = getattr(stmt, field, None)
-        if child is not None and isinstance(child, tirx.Stmt):
-            _pre_order(child, visit)
+_RESERVED = {"sch", "mod", "tvm", "T", "I", "target", "None", "True", "False", *keyword.kwlist}

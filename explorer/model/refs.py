@@ -7,10 +7,12 @@ the reference was made.  Names repeat and change after split and fuse; positions
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 
-class BlockRef(msgspec.Struct, frozen=True, order=True):
+class BlockRef(msgspec.Struct, frozen=True, order=True, tag="block", tag_field="ref"):
     """The `nth` block called `name` (pre-order, root blocks included) of function `func`."""
 
     name: str
@@ -22,7 +24,7 @@ class BlockRef(msgspec.Struct, frozen=True, order=True):
         return f"{self.func}/{self.name}{nth}"
 
 
-class LoopRef(msgspec.Struct, frozen=True, order=True):
+class LoopRef(msgspec.Struct, frozen=True, order=True, tag="loop", tag_field="ref"):
     """The loop at `depth` (outermost 0) of the loops around `block`; `name` is what it was called.
 
     `name` is empty when any loop at that place will do; otherwise a different loop there is
@@ -34,4 +36,22 @@ class LoopRef(msgspec.Struct, frozen=True, order=True):
     name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.block}[{self.depth}]:{self.name}" if self.name else f"{self.block}[{self.depth}]"
+        return (
+            f"{self.block}[{self.depth}]:{self.name}"
+            if self.name
+            else f"{self.block}[{self.depth}]"
+        )
+
+
+_TEXT = re.compile(
+    r"(?P<func>[^/]+)/(?P<name>[^\[\]#]+)(#(?P<nth>\d+))?(?P<loop>\[(?P<depth>\d+)\](:(?P<at>.+))?)?"
+)
+
+
+def parse_ref(text: str) -> BlockRef | LoopRef | None:
+    """A reference from its text form, e.g. "main/C", "main/C#1[0]:i"; None when it is neither."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        return None
+    block = BlockRef(found["name"], int(found["nth"] or 0), found["func"])
+    return LoopRef(block, int(found["depth"]), found["at"] or "") if found["loop"] else block

@@ -8,6 +8,7 @@ The same class therefore serves clicking, replaying, importing a trace and expor
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -15,6 +16,21 @@ import msgspec
 from explorer.errors import StepRefused
 from explorer.model.nest import Function, Node
 from explorer.model.refs import BlockRef, LoopRef
+from explorer.primitives.fields import Field
+
+MENUS = (
+    "Bind to the GPU",
+    "Shape the loop",
+    "Run it differently",
+    "Move the block",
+    "Cache",
+    "Reduction",
+    "Annotate",
+    "Layout",
+    "Tensorize",
+    "",
+)
+"""Menu headings in the order they are shown; "" hides a primitive from menus (imports only)."""
 
 
 class Resolver(Protocol):
@@ -26,8 +42,23 @@ class Resolver(Protocol):
     def loop(self, ref: LoopRef) -> Any:
         """The loop variable for `ref`; refuses when it is gone or another loop is there."""
 
+    def index_map(self, text: str, block: BlockRef) -> Any:
+        """The index map a lambda says, over the index type of `block`; refuses other text."""
+
     def call(self, method: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call `sch.<method>`, note the line, and return the variables it made."""
+
+    def constant_extent(self, ref: LoopRef, why: str) -> None:
+        """Refuse a loop whose extent is not a number, for the reason `why`."""
+
+    def need_intrinsics(self) -> None:
+        """Make TVM's CUDA tensor instructions known; free after the first time."""
+
+    def whole(self, strategy: str, function: str, target: str, rule: str) -> None:
+        """Run a strategy's whole pass on one function; refuses where the pass does."""
+
+    def transform(self, label: str, fn: Callable[[Any], Any], lines: list[str]) -> None:
+        """Replace the whole module by `fn` of it; `lines` are the Python that does the same."""
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +86,16 @@ class Step(msgspec.Struct, frozen=True, tag_field="op"):
     """
 
     MENU: ClassVar[str] = ""
-    """Menu heading in the user interface; "" hides it from menus (imports only)."""
+    """Menu heading in the user interface, one of `MENUS`."""
+
+    BY_NAME: ClassVar[frozenset[str]] = frozenset()
+    """Required fields that read better as keywords, e.g. {"factors"}."""
+
+    STARRED: ClassVar[str] = ""
+    """The field whose items TVM takes as separate arguments, e.g. "loops" of fuse."""
+
+    form: ClassVar[tuple[Field, ...]] = ()
+    """How each field is shown and read, in field order; the UI, the CLI and the docs use it."""
 
     @classmethod
     def op(cls) -> str:
@@ -85,21 +125,22 @@ class Step(msgspec.Struct, frozen=True, tag_field="op"):
         """
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
-        for name, default in zip(
-            self.__struct_fields__, _defaults(type(self)), strict=True
-        ):
+        for name, default in zip(self.__struct_fields__, defaults_of(type(self)), strict=True):
             value = getattr(self, name)
             if default is not msgspec.NODEFAULT and value == default:
                 continue
-            resolved = _resolve(live, value)
-            if default is msgspec.NODEFAULT and not kwargs and name not in self.BY_NAME:
+            resolved = self.argument(live, name, value)
+            if name == self.STARRED:
+                args.extend(resolved)
+            elif default is msgspec.NODEFAULT and not kwargs and name not in self.BY_NAME:
                 args.append(resolved)
             else:
                 kwargs[name] = resolved
         return live.call(self.op(), *args, **kwargs)
 
-    BY_NAME: ClassVar[frozenset[str]] = frozenset()
-    """Required fields that read better as keywords, e.g. {"factors"}."""
+    def argument(self, live: Resolver, name: str, value: Any) -> Any:
+        """The value of field `name` as TVM takes it: references become variables."""
+        return _resolve(live, value)
 
     @classmethod
     def offers(cls, function: Function, node: Node) -> list[Offer]:
@@ -107,7 +148,7 @@ class Step(msgspec.Struct, frozen=True, tag_field="op"):
         return []
 
 
-def _defaults(cls: type[Step]) -> list[Any]:
+def defaults_of(cls: type[Step]) -> list[Any]:
     """Default of each field, NODEFAULT where it is required."""
     missing = len(cls.__struct_fields__) - len(cls.__struct_defaults__)
     return [msgspec.NODEFAULT] * missing + list(cls.__struct_defaults__)
@@ -127,7 +168,7 @@ _AXIS = re.compile(r"(blockIdx|threadIdx)\.[xyz]|vthread(\.[xyz])?")
 
 
 def check_thread_axis(axis: str) -> None:
-    """Refuse a thread axis CUDA does not have; TVM 0.27 accepts any text (FACTS.md).
+    """Refuse a thread axis CUDA does not have; TVM 0.27 accepts any text.
 
     Raises StepRefused.
     """

@@ -6,23 +6,27 @@ from typing import Any, ClassVar
 
 from explorer.model.nest import Function, Loop, Node
 from explorer.model.refs import LoopRef
+from explorer.primitives.axes import kernels_of, new_violation, violations
 from explorer.primitives.base import Offer, Resolver, Step, check_thread_axis
+from explorer.primitives.fields import AXES, AxisField, Field, LoopField
 
-AXES = (
-    "blockIdx.x", "blockIdx.y", "blockIdx.z",
-    "threadIdx.x", "threadIdx.y", "threadIdx.z",
-    "vthread.x", "vthread.y",
-)  # fmt: skip
 KEYS = {"blockIdx.x": "b", "threadIdx.x": "t"}
 
 
 class Bind(Step, frozen=True, tag="bind"):
     """Run the iterations of a loop on a GPU axis instead of one after another.
 
-    Before: `for i in range(128)`; after: `for i in T.thread_binding(128, thread="threadIdx.x")`.
+    Before:
+        for i in range(128):
+    After `sch.bind(i, "threadIdx.x")`:
+        for i in T.thread_binding(128, thread="threadIdx.x"):
     """
 
     MENU: ClassVar[str] = "Bind to the GPU"
+    form: ClassVar[tuple[Field, ...]] = (
+        LoopField("loop", "Loop"),
+        AxisField("thread_axis", "Thread axis"),
+    )
 
     loop: LoopRef
     thread_axis: str
@@ -34,25 +38,17 @@ class Bind(Step, frozen=True, tag="bind"):
 
     @classmethod
     def offers(cls, function: Function, node: Node) -> list[Offer]:
-        """Every axis; a reduction can't be spread over blocks, and an axis on the path is taken."""
-        if not isinstance(node, Loop) or node.ref is None or node.inside_block:
+        """Every axis; one that can never be right says why."""
+        if not isinstance(node, Loop) or node.ref is None:
             return []
-        taken = {
-            other.binding
-            for other in function.nodes
-            if isinstance(other, Loop)
-            and other.binding
-            and (node.id.startswith(other.id + "/") or other.id.startswith(node.id + "/"))
-        }
+        before = violations(kernels_of(function))
         offers = []
         for axis in AXES:
-            refusal = ""
-            if node.kind == "reduction" and axis.startswith("blockIdx"):
-                refusal = f"{node.name} is a reduction: blocks can't add up into one element."
-            elif axis in taken and not axis.startswith("vthread"):
-                refusal = f"{axis} is already used on this path: only the diagonal would run."
-            elif node.mode == "bound":
-                refusal = f"{node.name} is already bound to {node.binding}."
+            refusal = _why_not(node, axis)
+            if not refusal:
+                after = violations(kernels_of(function, also=(node.id, axis)))
+                wrong = new_violation(before, after)
+                refusal = wrong.sentence() if wrong else ""
             offers.append(
                 Offer(
                     op="bind",
@@ -64,3 +60,11 @@ class Bind(Step, frozen=True, tag="bind"):
                 )
             )
         return offers
+
+
+def _why_not(loop: Loop, axis: str) -> str:
+    if loop.mode == "bound":
+        return f"{loop.name} is already bound to {loop.binding}."
+    if loop.kind in ("reduction", "mixed") and not axis.startswith("threadIdx"):
+        return f"{loop.name} is a {loop.kind} loop: only threads of one block can add up together."
+    return ""

@@ -7,17 +7,29 @@ from typing import ClassVar
 from explorer.model.nest import Function, Loop, Node
 from explorer.model.refs import LoopRef
 from explorer.primitives.base import Offer, Step
+from explorer.primitives.fields import FactorsField, Field, FlagField, LoopField
+from explorer.primitives.scope import why_not_free
 
 
 class Split(Step, frozen=True, tag="split"):
     """Split a loop into nested loops whose extents are `factors`, outermost first.
 
-    Before: `for i in range(1024)`; after `factors=[None, 128]`: `for i_0, i_1 in T.grid(8, 128)`.
-    At most one factor may be None: TVM infers it, rounding up and guarding the tail.
+    At most one factor may be None: TVM works it out, rounding up and guarding the tail.
+
+    Before:
+        for i in range(1024):
+    After `i_0, i_1 = sch.split(i, factors=[None, 128])`:
+        for i_0, i_1 in T.grid(8, 128):
     """
 
     MENU: ClassVar[str] = "Shape the loop"
     BY_NAME: ClassVar[frozenset[str]] = frozenset({"factors"})
+    form: ClassVar[tuple[Field, ...]] = (
+        LoopField("loop", "Loop"),
+        FactorsField("factors", "Factors", "Extents, outermost first; None for one."),
+        FlagField("preserve_unit_iters", "Keep iterators of extent 1"),
+        FlagField("disable_predication", "Leave out the guard of the tail"),
+    )
 
     loop: LoopRef
     factors: tuple[int | None, ...]
@@ -26,23 +38,16 @@ class Split(Step, frozen=True, tag="split"):
 
     @classmethod
     def offers(cls, function: Function, node: Node) -> list[Offer]:
-        """A form, with the usual inner sizes first; see `suggested_factors`."""
-        if not isinstance(node, Loop) or node.ref is None or node.inside_block:
+        """A form, with the sizes that divide first."""
+        if not isinstance(node, Loop) or node.ref is None:
             return []
-        return [Offer(op="split", label="Split…", group=cls.MENU, known={"loop": node.ref}, key="s")]
-
-
-def suggested_factors(extent: int | None) -> list[int]:
-    """Inner sizes worth offering for a loop of `extent` iterations: divisors first, then warps.
-
-    Powers of two from 2 to 1024 that divide, then other divisors up to 1024, then 32 to 256 even
-    where they leave a tail.
-    """
-    warps = [32, 64, 128, 256]
-    if extent is None:
-        return warps
-    divisors = [n for n in range(2, min(extent, 1024) + 1) if extent % n == 0 and n < extent]
-    powers = [n for n in divisors if n & (n - 1) == 0]
-    rest = [n for n in divisors if n not in powers]
-    tails = [n for n in warps if n < extent and n not in divisors]
-    return powers + rest + tails
+        return [
+            Offer(
+                op="split",
+                label="Split…",
+                group=cls.MENU,
+                known={"loop": node.ref},
+                key="s",
+                refusal=why_not_free(node),
+            )
+        ]
