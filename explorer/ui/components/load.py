@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+Callback = Callable[[], None]
+"""Runs before the page is drawn again; what fired is read with `explorer.ui.state.fired`."""
 
 
 def component(folder: Path, html: str) -> Any:
@@ -19,6 +23,3 @@ def component(folder: Path, html: str) -> Any:
         js=(folder / f"{name}.js").read_text(),
     )
 
-
-def ignore() -> None:
-    """A change callback for values that the script reads after the call."""

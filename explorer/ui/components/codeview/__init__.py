@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from explorer.ui.components.codeview.diff import diff_rows
 from explorer.ui.components.load import component
@@ -24,7 +23,7 @@ def codeview(
     spans: dict[str, list[int]] | None = None,
     folds: list[tuple[int, int, str]] | None = None,
     pane: str = "",
-) -> Any:
+) -> None:
     """Show `text` ("python", "cuda" or "text"); clicking a line number selects the node there.
 
     `spans` maps node ids to [first, last] lines; `folds` are (first, last, title) ranges shown
@@ -34,7 +33,7 @@ def codeview(
     cut = len(lines) - SHOWN_LINES
     if cut > 0:
         text = "\n".join(lines[:SHOWN_LINES])
-    return _component(
+    _component(
         key=key,
         height=height,
         data={
@@ -46,9 +45,9 @@ def codeview(
 
 def diffview(
     before: str, after: str, lang: str, *, key: str, height: int, labels: tuple[str, str]
-) -> Any:
+) -> None:
     """Show two texts side by side: changed lines, changed words, long equal runs folded."""
-    return _component(
+    _component(
         key=key,
         height=height,
         data={

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from explorer.primitives import Offer
 from explorer.ui.components.load import component
@@ -18,7 +17,7 @@ def link(
     offers: list[Offer],
     lit: tuple[str, ...] = (),
     marks: dict[str, list[list[int]]] | None = None,
-) -> Any:
+) -> None:
     """Send a few hundred bytes instead of the picture and the code again.
 
     `offers` is the menu of `selected`; `lit` are nodes that need attention; `marks` are line
@@ -28,7 +27,7 @@ def link(
         {"op": o.op, "label": o.label, "group": o.group, "key": o.key, "refusal": o.refusal}
         for o in offers
     ]
-    return _component(
+    _component(
         key=key,
         height=1,
         data={

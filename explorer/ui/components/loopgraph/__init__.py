@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.ui.components.load import component, ignore
+from explorer.ui.components.load import Callback, component
 from explorer.ui.components.loopgraph.dot import nest_dot
 from explorer.ui.components.loopgraph.layout import render_svg
 
@@ -25,19 +25,22 @@ Ctrl+wheel zooms, drag pans.</p></details>
 _component = component(Path(__file__).parent, _HTML)
 
 
-def loopgraph(dot: str, *, key: str, height: int, label: str = "Loop nest") -> Any:
-    """Draw a DOT text.  The result has `selected` (kept) and `action` (for one run).
+def loopgraph(
+    dot: str, *, key: str, height: int, on_pick: Callback, on_action: Callback,
+    label: str = "Loop nest",
+) -> None:  # fmt: skip
+    """Draw a DOT text; `on_pick` and `on_action` run when `pick` or `action` fires.
 
-    `selected` is a node id or None; `action` is {"node", "key"} for a letter, {"node", "op",
+    `pick` is {"node": id or ""}; `action` is {"node", "key"} for a letter, {"node", "op",
     "label"} for a menu item.  Selection, menus and marks come from the `link` component, so that
     a click does not send the picture again.  Raises ToolMissing when it can't be laid out.
     """
-    return _component(
+    _component(
         key=key,
         height=height,
         data={"svg": render_svg(dot), "height": height, "label": label},
-        on_selected_change=ignore,
-        on_action_change=ignore,
+        on_pick_change=on_pick,
+        on_action_change=on_action,
     )
 
 

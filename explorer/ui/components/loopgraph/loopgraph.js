@@ -3,7 +3,7 @@
 //   out "tse-select" {node}, "tse-hover" {node}        in "tse-link" {selected, node, menu, lit}, "tse-pick" {node}
 const graphs = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".lg");
   let g = graphs.get(root);
   if (!g) {
@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     graphs.set(root, g);
   }
   root.style.height = data.height + "px";
-  g.send = (id) => setStateValue("selected", id);
+  g.send = (id) => setTriggerValue("pick", { node: id ?? "" });
   g.act = (what) => setTriggerValue("action", what);
   if (data.svg !== g.text) g.mount(data.svg, data.label);
   g.listen();
@@ -182,8 +182,9 @@ class Graph {
     if (!this.link.menu.length) menu.append(Object.assign(document.createElement("p"), { textContent: "Nothing can be scheduled here." }));
     this.root.append(menu);
     const r = this.root.getBoundingClientRect(), n = g.getBoundingClientRect();
-    menu.style.left = Math.max(4, Math.min(n.left - r.left, r.width - menu.offsetWidth - 8)) + "px";
-    menu.style.top = Math.max(4, Math.min(n.bottom - r.top + 4, r.height - menu.offsetHeight - 8)) + "px";
+    const beside = n.right - r.left + 8;                // beside the node where there is room
+    menu.style.left = Math.max(4, Math.min(beside, r.width - menu.offsetWidth - 8)) + "px";
+    menu.style.top = Math.max(4, Math.min(n.top - r.top, r.height - menu.offsetHeight - 8)) + "px";
     const items = [...menu.querySelectorAll("button")];
     (items.find((b) => b.getAttribute("aria-disabled") !== "true") ?? items[0])?.focus();
     menu.onkeydown = (e) => {
@@ -217,7 +218,7 @@ class Graph {
   // Whole picture where it stays readable, else the full height or width is left to scrolling.
   fit() {
     const all = Math.min((this.view.clientWidth - 12) / this.w, (this.view.clientHeight - 12) / this.h);
-    this.scale(Math.min(1.05, Math.max(0.62, all)));
+    this.scale(Math.min(1.2, Math.max(0.62, all)));
   }
 
   centre() {

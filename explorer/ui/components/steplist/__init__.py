@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.ui.components.load import component, ignore
+from explorer.ui.components.load import Callback, component
 
 _component = component(Path(__file__).parent, '<ol class="sl" aria-label="Steps"></ol>')
 
 
-def steplist(rows: list[dict[str, Any]], *, key: str, height: int) -> Any:
-    """Show rows {"line", "state", "why", "details"}; `action` of the result is what was asked.
+def steplist(rows: list[dict[str, Any]], *, key: str, height: int, on_action: Callback) -> None:
+    """Show rows {"line", "state", "why", "details"}; `on_action` runs when `action` fires.
 
     `state` is "done", "undone" or "refused".  `action` is {"do": "jump", "count"} or
     {"do": "remove", "at"}.
     """
-    return _component(
-        key=key, height=height, data={"rows": rows, "height": height}, on_action_change=ignore
-    )
+    _component(
+        key=key, height="content", data={"rows": rows, "height": height},
+        on_action_change=on_action,
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Answers that may take a while: asked once, kept by content, waited for only briefly.
+
+The page asks for what it needs on every run; a question that was asked before costs a look-up.
+Failures are kept too, except a worker that died: the next run asks again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from explorer.errors import Problem, UserError, WorkerDied
+
+T = TypeVar("T")
+KEPT = 512
+
+
+class Answer(Generic[T]):
+    """What became of a question: `value`, or `problem`, or neither while it is being worked on."""
+
+    def __init__(self, value: T | None = None, problem: Problem | None = None) -> None:
+        self.value = value
+        self.problem = problem
+
+    @property
+    def pending(self) -> bool:
+        """Neither answered nor failed yet."""
+        return self.value is None and self.problem is None
+
+
+class Background:
+    """Questions by key.  Threads only wait for workers; the work is in other processes."""
+
+    def __init__(self, threads: int = 8) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ask")
+        self._futures: OrderedDict[bytes, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._count_lock = threading.Lock()
+        self.finished = 0
+        """How many questions were answered so far; a page that waits watches this."""
+
+    def ask(self, verb: Callable[..., T], *args: Any, wait_s: float = 0.0) -> Answer[T]:
+        """The answer to `verb(*args)`, waiting at most `wait_s` seconds for it.
+
+        Arguments are plain data; their JSON is the key.  An error that is not a UserError is a
+        bug and is raised here.
+        """
+        key = verb.__name__.encode() + msgspec.json.encode(args)
+        with self._lock:
+            future = self._futures.get(key)
+            if future is None:
+                future = self._futures[key] = self._pool.submit(verb, *args)
+                future.add_done_callback(self._count)
+                self._forget_old()
+            self._futures.move_to_end(key)
+        try:
+            return Answer(value=future.result(timeout=wait_s))
+        except NotYet:
+            if not future.done():
+                return Answer()
+            raise
+        except WorkerDied as error:
+            with self._lock:
+                self._futures.pop(key, None)
+            return Answer(problem=error.problem)
+        except UserError as error:
+            return Answer(problem=error.problem)
+
+    def _count(self, _: Future[Any]) -> None:
+        with self._count_lock:
+            self.finished += 1
+
+    def _forget_old(self) -> None:
+        """Drop finished answers that were not asked for longest."""
+        for key in [k for k, f in self._futures.items() if f.done()]:
+            if len(self._futures) <= KEPT:
+                return
+            del self._futures[key]

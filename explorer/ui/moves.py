@@ -1,0 +1,136 @@
+"""Moves that ask the workers: opening a text, trying a step, letting TVM schedule, reading files.
+
+Like the moves of `desk` they take a desk and give the next one, or raise a UserError and change
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from explorer.errors import StepRefused, UserError
+from explorer.experiment import Experiment
+from explorer.model.loaded import Source
+from explorer.model.nest import Function
+from explorer.model.result import RuleOutcome
+from explorer.model.view import Proposal
+from explorer.primitives import Offer, decode_steps, offers
+from explorer.ui import ask, forms
+from explorer.ui import desk as desks
+from explorer.ui.desk import Desk
+
+RESERVED_KEYS = {"u", "y", "m"}
+"""Letters the page keeps for undo, redo and the graph's menu."""
+STRATEGIES = {"default_gpu": "DefaultGPUSchedule", "dlight": "dlight"}
+"""Automatic ways with a button of their own, by the workbench's name."""
+
+
+def open_text(source: Source, *, title: str, target: str) -> Desk:
+    """A desk for a text.  Raises LoadError with the line."""
+    loaded = ask.opened(source)
+    return desks.start(loaded, source, title=title, target=target)
+
+
+def open_experiment(experiment: Experiment) -> Desk:
+    """A desk for a saved experiment.  Raises LoadError when its text does not load."""
+    return desks.reopen(ask.opened(experiment.source), experiment)
+
+
+def other_module(desk: Desk, module: str) -> Desk:
+    """Open another module of the same text; variants of the old one don't carry over."""
+    source = Source(desk.source.text, module)
+    return open_text(source, title=desk.experiment.title, target=desk.experiment.target)
+
+
+def node_offers(desk: Desk) -> list[Offer]:
+    """What can be done with the selected node now; letters the page needs are left out."""
+    found = desks.selected_node(desk, ask.view(desk).nest)
+    if found is None:
+        return []
+    return [
+        msgspec.structs.replace(offer, key="") if offer.key in RESERVED_KEYS else offer
+        for offer in offers(*found)
+    ]
+
+
+def act(desk: Desk, step: Any) -> Desk:
+    """Put a step behind the variant if TVM takes it.  Raises StepRefused with one sentence."""
+    after = desks.add_steps(desk, step)
+    shown = ask.view(after).steps[-1]
+    if shown.refusal is not None:
+        refusal = shown.refusal
+        raise StepRefused(refusal.what, refusal.why, refusal.do, details=refusal.details)
+    return after
+
+
+def take(desk: Desk, offer: Offer) -> Desk:
+    """Do what is offered, or open the form it needs.  Raises StepRefused."""
+    if offer.refusal:
+        raise StepRefused(offer.refusal)
+    if offer.step is None:
+        return desks.open_form(desk, desk.selected or "", offer.op, offer.label)
+    return act(desk, offer.step)
+
+
+def fill(desk: Desk, offer: Offer, given: dict[str, Any], function: Function) -> Desk:
+    """Do what is offered with the values of its form.  Raises StepRefused naming the field."""
+    return act(desk, forms.step_of(offer, given, function))
+
+
+def graph_action(desk: Desk, action: dict[str, str]) -> Desk:
+    """A menu item ({"node", "op", "label"}) or a letter ({"node", "key"}) from the graph."""
+    desk = desks.select(desk, action.get("node") or None)
+    for offer in node_offers(desk):
+        named = (offer.op, offer.label) == (action.get("op"), action.get("label"))
+        if named or (offer.key and offer.key == action.get("key")):
+            return take(desk, offer)
+    if key := action.get("key"):
+        raise StepRefused(
+            f'"{key}" does nothing on this node.', do="M opens the menu with what can be done."
+        )
+    raise StepRefused("This is no longer offered here.", do="Open the menu again.")
+
+
+def strategy(desk: Desk, name: str, function: str = "", rule: str = "") -> Desk:
+    """Let TVM schedule what the current variant is so far; the result is a variant of its own."""
+    proposal = ask.proposed(desk, name, function, rule)
+    base = "" if desk.variant == desks.ORIGINAL or not desk.current.steps else f"{desk.variant} + "
+    label = rule or STRATEGIES.get(name, name)
+    return _propose(desk, f"{base}{label}", proposal)
+
+
+def cure(desk: Desk, cure_id: str) -> Desk:
+    """A one-click cure of a finding.  Raises UserError when it does not apply any more."""
+    kind, _, what = cure_id.partition(":")
+    if kind == "strategy":
+        return strategy(desk, what)
+    return _propose(desk, desks.MANUAL, ask.cured(desk, cure_id), extend=True)
+
+
+def schedule_text(desk: Desk, text: str, name: str) -> Desk:
+    """Open a schedule (Python or JSON trace) as steps of a new variant."""
+    return _propose(desk, name, ask.schedule_read(desk, text))
+
+
+def _propose(desk: Desk, name: str, proposal: Proposal, *, extend: bool = False) -> Desk:
+    """The proposal as a new variant; or behind the current one where `extend` and it may change."""
+    steps = decode_steps(msgspec.json.encode(proposal.steps))
+    if not steps:
+        raise UserError(_why_nothing(proposal), do="The variant stays as it was.")
+    if extend and desk.variant != desks.ORIGINAL:
+        return desks.add_steps(desk, *steps)
+    return desks.new_variant(desk, name, (*desk.current.steps, *steps), proposal.outcomes)
+
+
+def _why_nothing(proposal: Proposal) -> str:
+    told = [why(outcome) for outcome in proposal.outcomes]
+    return proposal.note or "; ".join(told[:4]) or "Nothing here could be scheduled."
+
+
+def why(outcome: RuleOutcome) -> str:
+    """One outcome as a phrase."""
+    reason = f": {outcome.reason}" if outcome.reason else ""
+    return f"{outcome.rule} {outcome.status} {outcome.function}{reason}"
+

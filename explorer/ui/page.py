@@ -1,0 +1,167 @@
+"""The page from top to bottom.  Every run draws it from the desk; what is slow is asked in the
+background and drawn when it is there."""
+
+from __future__ import annotations
+
+import sys
+
+import streamlit as st
+
+from explorer import samples, workbench
+from explorer.errors import Problem, UserError
+from explorer.model.view import View
+from explorer.ui import ask, moves, state, theme
+from explorer.ui import desk as desks
+from explorer.ui.components.link import link
+from explorer.ui.desk import Desk
+from explorer.ui.panels import (
+    automatic, code, compare, export, findings, graph, header, inspector, opening, source, variants,
+)  # fmt: skip
+
+HEIGHT = 600
+POLL_S = 0.4
+
+
+def draw() -> None:
+    """Draw the screen that is up."""
+    st.html(theme.style())
+    _first_visit()
+    st.query_params["e"] = state.tab_id()
+    desk = state.desk()
+    if desk is None or state.screen() == "open":
+        opening.draw()
+        return
+    _bench(desk)
+
+
+def _first_visit() -> None:
+    """What a new tab shows: its experiment from before a reload, the file named, else a sample."""
+    if "started" in st.session_state:
+        return
+    st.session_state["started"] = True
+    workbench.start()
+    kept = state.shelf().get(state.tab_id())
+    try:
+        if kept is not None:
+            state.put(moves.open_experiment(kept))
+            return
+    except UserError as error:
+        state.tell(error.problem)
+    if len(sys.argv) > 1:
+        opening.open_path(sys.argv[1])
+        if state.desk() is not None:
+            return
+        st.session_state["screen"] = "open"
+        return
+    told = state.notice()
+    opening.open_sample(samples.FIRST)
+    if told is not None:
+        state.tell(told)
+
+
+def _bench(desk: Desk) -> None:
+    finished = ask.background().finished
+    header.draw(desk)
+    strip = st.container()
+    _notice(state.notice())
+    source.line(desk)
+    callout = st.container()
+    try:
+        view = ask.view(desk)
+    except UserError as error:
+        variants_only(desk, strip)
+        _failed(error.problem)
+        return
+    found = moves.node_offers(desk)
+    left, middle, right = st.columns([1.1, 1.35, 0.95], gap="small")
+    with left:
+        graph.draw(desk, view.nest, HEIGHT)
+    with right:
+        inspector.draw(desk, view, found, HEIGHT + 40)
+    with middle:
+        script, cuda, host, changes = st.tabs(code.TABS, key="code", on_change="rerun")
+        if script.open:
+            with script:
+                code.draw_script(view, HEIGHT - 14)
+    built = ask.build(desk, wait_s=ask.BUILD_WAIT_S)
+    with middle:
+        if cuda.open:
+            with cuda:
+                code.draw_cuda(built, HEIGHT - 14)
+        if host.open:
+            with host:
+                code.draw_host(built, HEIGHT - 14)
+        if changes.open:
+            with changes:
+                code.draw_changes(ask.view(desk, desks.ORIGINAL), view, desk.variant, HEIGHT - 14)
+    with st.container(key="link"):
+        link(
+            key="linked", selected=desk.selected, offers=found, lit=findings.lit(built.value, view.nest),
+            marks=code.cuda_marks(desk, view.nest, built.value),
+        )  # fmt: skip
+    if built.value is not None:
+        with callout:
+            findings.callout(desk, built.value, view.nest)
+    badges = variants.badges(desk)
+    with strip:
+        variants.draw(desk, badges)
+    pending = _below(desk, view, badges, built.value)
+    if pending or any(badge.tone == "busy" for badge in badges.values()):
+        st.fragment(_poll, run_every=POLL_S)(finished)
+
+
+def _below(desk: Desk, view: View, badges: dict[str, object], build: object) -> bool:
+    """The tabs under the workbench; only the open one is drawn.  True while one waits."""
+    tabs = st.tabs(
+        ["Findings", "Compare", "Automatic", "Export", "Source"], key="below", on_change="rerun"
+    )
+    found, side, auto, out, text = tabs
+    if found.open:
+        with found:
+            findings.draw(desk, build)
+    if side.open:
+        with side:
+            compare.draw(desk, badges)
+    if auto.open:
+        with auto:
+            automatic.draw(desk, view.nest)
+    if text.open:
+        with text:
+            source.draw(desk)
+    if out.open:
+        with out:
+            return export.draw(desk)
+    return False
+
+
+def _poll(finished: int) -> None:
+    """Draw the page again once something that was waited for is there."""
+    if ask.background().finished != finished:
+        st.rerun()
+
+
+def variants_only(desk: Desk, strip: object) -> None:
+    """The strip without verdicts, when the current variant can't be replayed right now."""
+    with strip:
+        variants.draw(desk, {name: variants.Badge("", "calm") for name in desks.names(desk)})
+
+
+def _failed(problem: Problem) -> None:
+    st.error(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
+    st.caption("The experiment is untouched: every variant and step is still there.")
+    st.button("Try again", type="primary", key="again")
+    if problem.details:
+        with st.expander("Details"):
+            st.code(problem.details, language=None, wrap_lines=True)
+
+
+def _notice(problem: Problem | None) -> None:
+    if problem is None or problem.kind == "StepRefused":
+        return
+    place = f"Line {problem.line}: " if problem.line else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.error(place + " ".join(part for part in (problem.what, problem.why, problem.do) if part))
+        st.button("Dismiss", on_click=state.dismiss, key="dismiss")
+    if problem.details:
+        with st.expander("Details"):
+            st.code(problem.details, language=None, wrap_lines=True)

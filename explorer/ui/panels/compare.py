@@ -1,0 +1,118 @@
+"""Variants side by side: a summary on top, then the code in columns, or two of them as a diff."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from explorer.model.result import Build
+from explorer.ui import ask, marks
+from explorer.ui import desk as desks
+from explorer.ui.components.codeview import codeview, diffview
+from explorer.ui.desk import Desk
+from explorer.ui.words import Badge, badge_html, dims, kernels_of, launch, size, table_html, time_text
+
+COLUMNS = 4
+HEIGHT = 520
+
+
+def draw(desk: Desk, badges: dict[str, Badge]) -> None:
+    """Pick what to compare, then table and code."""
+    names = desks.names(desk)
+    st.html(summary(desk, badges))
+    if len(names) < 2:
+        st.caption("There is one variant so far. New variant above the graph makes another.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        picked = st.pills(
+            "Side by side", names, selection_mode="multi", default=names[:COLUMNS], key=f"cmp_{len(names)}"
+        )
+        what = st.segmented_control(
+            "Code", ["CUDA", "TVMScript"], default="CUDA", key="cmp_code", required=True
+        )
+        as_diff = len(picked) == 2 and st.toggle("As a diff", key="cmp_diff")
+    picked = [name for name in names if name in picked][:COLUMNS]
+    if as_diff:
+        before, after = (_text(desk, name, what) for name in picked)
+        diffview(
+            before, after, "cuda" if what == "CUDA" else "python", key="cmp_diffview",
+            height=HEIGHT, labels=(picked[0], picked[1]),
+        )  # fmt: skip
+        return
+    for name, column in zip(picked, st.columns(max(len(picked), 1)), strict=False):
+        with column:
+            _column(desk, name, what, badges[name])
+
+
+def summary(desk: Desk, badges: dict[str, Badge]) -> str:
+    """One row a variant: status, kernels, launch, shared memory, findings, verdict, time."""
+    rows = [_row(desk, name, badge) for name, badge in badges.items()]
+    head = ["Variant", "Verdict", "Kernels", "Grid × block", "Shared", "Findings", "Time", "Steps"]
+    return table_html(head, rows, f"Built for {desk.experiment.target}")
+
+
+def _row(desk: Desk, name: str, badge: Badge) -> list[str]:
+    built = ask.build(desk, name)
+    steps = desk.experiment.variant(name)
+    count = str(len(steps.steps)) if steps is not None else "0"
+    verdict = f"{badge_html(badge)}<div>{html.escape(badge.why)}</div>"
+    build = built.value
+    if build is None or not kernels_of(build):
+        reason = build.reason if build is not None else ""
+        missing = "no kernel" if build is not None else "not built yet"
+        return [
+            html.escape(name), verdict, html.escape(reason or missing), "", "",
+            _findings(build), "not measured: there is no kernel to time", count,
+        ]  # fmt: skip
+    kernels = [kernel for _, kernel in kernels_of(build)]
+    lines = "<br>".join
+    return [
+        html.escape(name), verdict,
+        lines(f"<code>{html.escape(k.name)}</code>" for k in kernels),
+        lines(html.escape(f"{dims(k.grid)} × {dims(k.block)}") for k in kernels),
+        lines(size(k.shared_bytes + k.dynamic_shared_bytes) for k in kernels),
+        _findings(build), _time(build), count,
+    ]  # fmt: skip
+
+
+def _findings(build: Build | None) -> str:
+    if build is None:
+        return ""
+    counts = [
+        f"{n} {word}{'' if n == 1 else 's'}"
+        for word in ("error", "warning")
+        if (n := sum(f.severity == word for f in build.findings))
+    ]
+    return ", ".join(counts) or "none"
+
+
+def _time(build: Build) -> str:
+    """The times, or the reason there is none, once."""
+    told = dict.fromkeys(
+        time_text(f.time) if f.time.status == "measured" else f"not measured: {f.time.reason}"
+        for f in build.functions
+        if f.kernels
+    )
+    return "<br>".join(html.escape(text) for text in told)
+
+
+def _text(desk: Desk, name: str, what: str | None) -> str:
+    if what == "TVMScript":
+        return ask.view(desk, name).script
+    built = ask.build(desk, name, wait_s=ask.BUILD_WAIT_S)
+    return built.value.source if built.value is not None else ""
+
+
+def _column(desk: Desk, name: str, what: str | None, badge: Badge) -> None:
+    st.html(f'<div class="kernel"><b>{html.escape(name)}</b>{badge_html(badge)}</div>')
+    built = ask.build(desk, name).value
+    if what == "CUDA":
+        st.html("".join(f'<p class="why">{html.escape(launch(k))}</p>' for _, k in kernels_of(built)) if built else "")
+    text = _text(desk, name, what)
+    if not text:
+        st.info(badge.why or "There is no CUDA text: nothing was built.")
+        return
+    codeview(
+        text, "cuda" if what == "CUDA" else "python", key=f"cmp_{name}_{what}", height=HEIGHT,
+        label=f"{name}: {what}", folds=marks.boilerplate(text) if what == "CUDA" else None,
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""What is wrong or slow: a sentence with one-click cures above the graph, and the full list below."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from explorer.model.nest import Loop, Nest
+from explorer.model.result import Build, Finding
+from explorer.ui import desk as desks
+from explorer.ui import moves, state
+from explorer.ui.desk import Desk
+from explorer.ui.words import Badge, Tone, badge_html, table_html
+
+TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "info": "calm"}
+SHOWN_CURES = 4
+HEADLINES = {"no_kernel": "No kernel", "partly_on_host": "Partly on the host"}
+
+
+def errors(build: Build | None) -> list[Finding]:
+    """The findings that make a build wrong."""
+    return [f for f in build.findings if f.severity == "error"] if build is not None else []
+
+
+def lit(build: Build | None, nest: Nest) -> tuple[str, ...]:
+    """The nodes that need attention; with an unbound loop the unbound loops below it."""
+    found: dict[str, None] = {}
+    for finding in errors(build):
+        function = nest.function(finding.function)
+        if function is None or not finding.node:
+            continue
+        found[finding.node] = None
+        if finding.code in HEADLINES:
+            found |= {
+                node.id: None
+                for node in function.nodes
+                if isinstance(node, Loop) and node.id.startswith(finding.node + "/")
+                and node.mode != "bound" and not node.inside_block
+            }  # fmt: skip
+    return tuple(found)
+
+
+def cures(found: list[Finding]) -> list[str]:
+    """Every one-click cure once, in the findings' order."""
+    listed = [cure for f in found for cure in (f.cures or ((f.cure_id,) if f.cure_id else ()))]
+    return list(dict.fromkeys(listed))
+
+
+def cure_label(cure_id: str, nest: Nest) -> str:
+    """A cure as the label of its button."""
+    kind, _, what = cure_id.partition(":")
+    if kind == "strategy":
+        return f"Use {moves.STRATEGIES.get(what, what)}"
+    node = next((n for f in nest.functions if (n := f.node(what)) is not None), None)
+    name = getattr(node, "name", what)
+    return f"Bind {name} for me" if kind == "bind" else f"{kind.capitalize()} {name}"
+
+
+def callout(desk: Desk, build: Build, nest: Nest) -> None:
+    """The first error as a plain sentence, with its cures; nothing when all is well."""
+    found = errors(build)
+    if not found:
+        if build.status in ("failed", "refused"):
+            st.error(build.reason)
+            _details(build.details)
+        return
+    first = found[0]
+    more = f" And {len(found) - 1} more below." if len(found) > 1 else ""
+    with st.container(border=True, key="callout"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.html(
+                f'<div class="callout">{badge_html(Badge(HEADLINES.get(first.code, "Error"), "bad"))} '
+                f"{html.escape(first.message)}{more}</div>",
+                width="stretch",
+            )
+            for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
+                st.button(
+                    cure_label(cure_id, nest), key=f"cure_{cure_id}",
+                    type="primary" if n == 0 else "secondary",
+                    on_click=state.do, args=(moves.cure, cure_id),
+                )  # fmt: skip
+
+
+def draw(desk: Desk, build: Build | None) -> None:
+    """All findings of the current variant."""
+    if build is None:
+        st.caption("The findings come with the build.")
+        return
+    if not build.findings:
+        st.caption("The static checks found nothing to say about this variant.")
+        return
+    rows = [
+        [
+            badge_html(Badge(f.severity, TONES[f.severity])),
+            f"<code>{html.escape(f.code)}</code>",
+            html.escape(f"{f.function}: {f.where}" if f.where else f.function),
+            html.escape(f.message),
+            html.escape(f.cure),
+        ]
+        for f in build.findings
+    ]
+    st.html(table_html(["", "Check", "Where", "What", "What to try"], rows, f"{desk.variant}: static checks"))
+    nodes = list(dict.fromkeys(f.node for f in build.findings if f.node))
+    if nodes:
+        with st.container(horizontal=True, gap="xsmall"):
+            st.html('<span class="group">Show in the graph:</span>')
+            for node in nodes[:12]:
+                st.button(node, key=f"goto_{node}", on_click=state.do, args=(desks.select, node))
+
+
+def _details(text: str) -> None:
+    if text:
+        with st.expander("What TVM said"):
+            st.code(text, language=None, wrap_lines=True)

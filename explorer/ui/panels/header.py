@@ -1,0 +1,138 @@
+"""The top line: what is open, what it is built for, sizes, workers, and the experiment as a file."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import msgspec
+import streamlit as st
+
+from explorer import workbench
+from explorer.errors import SizeError, UserError
+from explorer.experiment import dump
+from explorer.model.target import Target
+from explorer.ui import desk as desks
+from explorer.ui import state
+from explorer.ui.desk import Desk
+from explorer.ui.words import size
+
+WORKERS = {
+    "ready": "Workers ready",
+    "importing": "Starting TVM…",
+    "warming": "Workers ready, warming up…",
+    "cold": "Workers not started",
+}
+
+
+def draw(desk: Desk) -> None:
+    """Name, open, target, sizes, save."""
+    with st.container(horizontal=True, vertical_alignment="center", key="header", gap="small"):
+        title = html.escape(desk.experiment.title or desk.loaded.module)
+        st.html(
+            f'<h1 class="app-name">TVM Schedule Explorer<small>{title}</small></h1>',
+            width="stretch",
+        )
+        _modules(desk)
+        st.button("Open…", on_click=state.go, args=("open",), key="open")
+        _target(desk)
+        if desk.loaded.symbols:
+            _sizes(desk)
+        st.download_button(
+            "Save experiment", dump(desk.experiment), f"{file_stem(desk)}.experiment.json",
+            "application/json", key="save", on_click="ignore",
+            help="One small JSON file: the text, the target, sizes and every variant's steps. "
+            "Open… takes it back.",
+        )  # fmt: skip
+
+
+def file_stem(desk: Desk) -> str:
+    """A file name without extension from the experiment's title."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", desk.experiment.title).strip("_").lower()[:40] or "module"
+
+
+def _modules(desk: Desk) -> None:
+    if len(desk.loaded.modules) < 2:
+        return
+    from explorer.ui import moves
+
+    def change() -> None:
+        state.do(moves.other_module, st.session_state["module"])
+
+    st.selectbox(
+        "Module", desk.loaded.modules, index=desk.loaded.modules.index(desk.loaded.module),
+        key="module", on_change=change, label_visibility="collapsed", width=180,
+    )  # fmt: skip
+
+
+def _target(desk: Desk) -> None:
+    with st.popover(f"Target: {target_name(desk.experiment.target)}", key="target_pop"):
+        known = [target.tag for target in all_targets()]
+        current = desk.experiment.target
+        options = known if current in known else [current, *known]
+
+        def change() -> None:
+            picked = st.session_state["target"]
+            if picked:
+                state.do(_checked_target, picked)
+
+        st.selectbox(
+            "Build for", options, index=options.index(current), key="target", on_change=change,
+            accept_new_options=True, width=340,
+            help="Type to search TVM's tags, or write an architecture like sm_90.",
+        )  # fmt: skip
+        try:
+            st.html(_limits(workbench.target(current)))
+        except UserError as error:
+            st.caption(str(error))
+
+
+@st.cache_data(show_spinner=False)
+def all_targets() -> list[Target]:
+    """Every target with a name, TVM's tags and the local GPU; empty while the workers start."""
+    return list(workbench.targets())
+
+
+def target_name(tag: str) -> str:
+    """A tag without its vendor: "geforce-rtx-4090"."""
+    return tag.rpartition("/")[2]
+
+
+def _checked_target(desk: Desk, text: str) -> Desk:
+    return desks.set_target(desk, workbench.target(text.strip()).tag)
+
+
+def _limits(target: Target) -> str:
+    rows = [("architecture", target.arch or "this machine's CPU")]
+    if target.kind == "cuda":
+        rows += [
+            ("threads per block", str(target.max_threads_per_block)),
+            ("shared memory per block", size(target.max_shared_memory_per_block)),
+            ("registers per block", str(target.registers_per_block)),
+        ]
+    rows += [("filled in", text) for text in target.assumed]
+    from explorer.ui.words import facts_html
+
+    return facts_html(rows)
+
+
+def _sizes(desk: Desk) -> None:
+    known = desk.experiment.sizes
+    text = ", ".join(f"{name}={known.get(name, '?')}" for name in desk.loaded.symbols)
+    with st.popover(f"Sizes: {text}", key="sizes_pop"), st.form("sizes", border=False):
+        st.caption("Symbolic sizes need a value where a kernel is checked, bounded or timed.")
+        given = {
+            name: st.number_input(name, min_value=0, value=known.get(name), step=1, key=f"n_{name}")
+            for name in desk.loaded.symbols
+        }
+        if st.form_submit_button("Use these sizes", type="primary"):
+            state.do(_checked_sizes, {k: int(v) for k, v in given.items() if v is not None})
+            st.rerun()
+
+
+def _checked_sizes(desk: Desk, sizes: dict[str, int]) -> Desk:
+    try:
+        sizes = msgspec.convert(sizes, dict[str, int])
+    except msgspec.ValidationError as error:
+        raise SizeError("A size is not a whole number.", str(error)) from error
+    return desks.set_sizes(desk, sizes)

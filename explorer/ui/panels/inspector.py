@@ -1,0 +1,157 @@
+"""What is selected, what can be done with it, and the steps so far."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from explorer.errors import Problem
+from explorer.model.nest import Function, Nest, Node
+from explorer.model.view import View
+from explorer.primitives import Offer
+from explorer.ui import desk as desks
+from explorer.ui import forms, moves, state
+from explorer.ui.components.steplist import steplist
+from explorer.ui.desk import Desk
+from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
+
+STEPS_HEIGHT = 190
+
+
+def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
+    """The selection above, the steps below."""
+    with st.container(height=height - STEPS_HEIGHT - 16, border=True, key="inspector"):
+        node = desks.selected_node(desk, view.nest)
+        if node is not None:
+            _node(desk, *node, found)
+        elif not _buffer(desk, view.nest):
+            _nothing(view.nest)
+    with st.container(height=STEPS_HEIGHT, border=True, key="steps"):
+        _steps(desk, view)
+
+
+def _node(desk: Desk, function: Function, node: Node, found: list[Offer]) -> None:
+    st.html(
+        f'<div class="node-title">{html.escape(node_title(node))}</div>{facts_html(node_facts(node))}'
+    )
+    _refused(state.notice())
+    form = desk.form
+    if form is not None and form.node == node.id:
+        offer = next((o for o in found if (o.op, o.label) == (form.op, form.label)), None)
+        if offer is not None:
+            _form(offer, function, node)
+            return
+    groups = list(dict.fromkeys(offer.group for offer in found))
+    for group in groups:
+        _group(group, [offer for offer in found if offer.group == group])
+    if not found:
+        note = function.note or "Nothing can be scheduled here."
+        st.html(f'<p class="why">{html.escape(note)}</p>')
+
+
+def _group(group: str, found: list[Offer]) -> None:
+    """One heading with its buttons; what is refused stays visible, with each reason once."""
+    st.html(f'<div class="group">{html.escape(group)}</div>')
+    free = [offer for offer in found if not offer.refusal]
+    if free:
+        with st.container(horizontal=True, gap="xxsmall"):
+            for offer in found:
+                label = offer.label.removeprefix("Bind to ")
+                st.button(
+                    f"{label} :gray[{offer.key}]" if offer.key else label,
+                    key=f"offer_{offer.op}_{offer.label}", disabled=bool(offer.refusal),
+                    on_click=state.do, args=(moves.take, offer),
+                )  # fmt: skip
+    for reason in dict.fromkeys(offer.refusal for offer in found if offer.refusal):
+        st.html(f'<p class="why">{html.escape(reason)}</p>')
+
+
+def _form(offer: Offer, function: Function, node: Node) -> None:
+    given = forms.step_form(offer, function, node, key=f"form_{node.id}_{offer.op}")
+    st.button("Cancel", on_click=state.do, args=(desks.close_form,), key="cancel_form")
+    if given is not None:
+        state.do(moves.fill, offer, given, function)
+        st.rerun()
+
+
+def _refused(problem: Problem | None) -> None:
+    """A refusal is explained where the control is."""
+    if problem is None or problem.kind != "StepRefused":
+        return
+    st.warning(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
+    if problem.details:
+        with st.expander("What TVM said"):
+            st.code(problem.details, language=None, wrap_lines=True)
+
+
+def _buffer(desk: Desk, nest: Nest) -> bool:
+    name, at, buffer = (desk.selected or "").partition("#")
+    function = nest.function(name) if at else None
+    found = [b for b in function.buffers if b.name == buffer] if function is not None else []
+    if not found:
+        return False
+    st.html(
+        f'<div class="node-title">Buffer {html.escape(buffer)}</div>{facts_html(buffer_facts(found[0]))}'
+    )
+    return True
+
+
+def _nothing(nest: Nest) -> None:
+    st.html(
+        '<div class="node-title">Nothing selected</div>'
+        '<p class="why">Click a loop or a block in the graph: what can be done with it appears '
+        "here. Right-click, double-click or M opens the same as a menu.</p>"
+    )
+    for function in nest.functions:
+        if function.note:
+            st.html(
+                f'<p class="why"><b>{html.escape(function.name)}</b>: {html.escape(function.note)}</p>'
+            )
+
+
+def _steps(desk: Desk, view: View) -> None:
+    current = desk.current
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        count = len(current.steps)
+        st.html(f'<span class="group">Steps{f" ({count})" if count else ""}</span>', width="stretch")
+        st.button(
+            "Undo", key="undo", on_click=state.do, args=(desks.undo,), shortcut="u",
+            disabled=not current.steps,
+        )  # fmt: skip
+        st.button(
+            "Redo", key="redo", on_click=state.do, args=(desks.redo,), shortcut="y",
+            disabled=not current.undone,
+        )  # fmt: skip
+    if not current.steps and not current.undone:
+        st.html('<p class="why">Each action becomes one line of Python here.</p>')
+        return
+    rows = [_row(step.lines, step.refusal) for step in view.steps]
+    rows += [{"line": short(step), "state": "undone", "why": "", "details": ""} for step in current.undone]
+    steplist(rows, key="steplist", height=STEPS_HEIGHT - 66, on_action=_step_action)
+
+
+def _row(lines: tuple[str, ...], refusal: object) -> dict[str, str]:
+    from explorer.errors import Refusal
+
+    line = lines[-1] if lines else ""
+    if isinstance(refusal, Refusal):
+        return {
+            "line": line, "state": "refused", "why": refusal.sentence(), "details": refusal.details
+        }  # fmt: skip
+    return {"line": line, "state": "done", "why": "", "details": ""}
+
+
+def short(step: object) -> str:
+    """A step that is not replayed now, by its name and arguments."""
+    fields = getattr(step, "__struct_fields__", ())
+    shown = ", ".join(str(getattr(step, name)) for name in fields)
+    return f"{type(step).op()}({shown})"[:120]  # type: ignore[attr-defined]
+
+
+def _step_action() -> None:
+    action = state.fired("steplist", "action") or {}
+    if action.get("do") == "jump":
+        state.do(desks.jump, int(action["count"]))
+    elif action.get("do") == "remove":
+        state.do(desks.remove, int(action["at"]))

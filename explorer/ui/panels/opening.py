@@ -1,0 +1,164 @@
+"""Open something: a sample, pasted text, a file, a path, a saved experiment, a schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from explorer import samples
+from explorer.errors import LoadError, Problem, UserError
+from explorer.experiment import Experiment, parse
+from explorer.model.loaded import Source
+from explorer.ui import moves, state
+from explorer.ui.components.codeview import codeview
+from explorer.ui.desk import Desk
+
+MAX_BYTES = 1_000_000
+DEFAULT_TARGET = Experiment(source=Source("")).target
+
+
+def target() -> str:
+    """The target of what is open, kept for what is opened next."""
+    desk = state.desk()
+    return desk.experiment.target if desk is not None else DEFAULT_TARGET
+
+
+def open_text(text: str, title: str) -> None:
+    """Open a module; on failure stay, with the text and the reason at hand."""
+    st.session_state["failed_text"] = text
+    _opened(lambda: moves.open_text(Source(text), title=title, target=target()))
+
+
+def open_sample(name: str) -> None:
+    """Open a sample by its name."""
+    sample = samples.sample(name)
+    open_text(sample.text, sample.title)
+
+
+def open_path(path: str) -> None:
+    """Open a file of this machine by its path."""
+    def read() -> Desk:
+        return moves.open_text(Source(read_file(path)), title=Path(path).name, target=target())
+
+    _opened(read)
+
+
+def read_file(path: str) -> str:
+    """The text of a file.  Raises LoadError when it can't be read or is too large."""
+    file = Path(path).expanduser()
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise LoadError(f"{file.name} is larger than {MAX_BYTES // 1000} kB.")
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LoadError(f"{path} can't be read.", str(error), "Check the path.") from error
+
+
+def open_upload(name: str, data: bytes) -> None:
+    """A module, an experiment or a schedule, told apart by what is in it."""
+    if name.endswith(".json") and b'"variants"' in data:
+        _opened(lambda: moves.open_experiment(parse(data)))
+        return
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        state.tell(LoadError(f"{name} is not text.", do="Pick a Python or JSON file.").problem)
+        return
+    if name.endswith(".json") or is_schedule(text):
+        state.do(moves.schedule_text, text, Path(name).stem)
+        if state.notice() is None:
+            st.session_state["screen"] = "bench"
+        return
+    open_text(text, name)
+
+
+def is_schedule(text: str) -> bool:
+    """Whether a Python text is a schedule: it uses `sch.` and defines no function of TVMScript."""
+    return "sch." in text and "prim_func" not in text and "ir_module" not in text
+
+
+def _opened(make: object) -> None:
+    assert callable(make)
+    state.dismiss()
+    try:
+        state.put(make())
+    except UserError as error:
+        state.tell(error.problem)
+        return
+    st.session_state.pop("failed_text", None)
+    st.session_state["screen"] = "bench"
+
+
+def draw() -> None:
+    """The whole screen."""
+    with st.container(horizontal=True, vertical_alignment="center", key="header"):
+        st.html('<h1 class="app-name">Open</h1>', width="stretch")
+        if state.desk() is not None:
+            st.button("Back to the workbench", on_click=state.go, args=("bench",), key="back")
+    _failure(state.notice())
+    left, right = st.columns([1, 1], gap="large")
+    with left:
+        _samples()
+    with right:
+        _paste()
+        _files()
+
+
+def _samples() -> None:
+    st.html('<div class="node-title">A sample</div>')
+    for sample in samples.samples():
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                sample.title, key=f"sample_{sample.name}", on_click=open_sample, args=(sample.name,),
+                width=260,
+            )  # fmt: skip
+            st.html(f'<p class="why">{sample.about}</p>', width="stretch")
+
+
+def _paste() -> None:
+    st.html('<div class="node-title">Paste TVMScript</div>')
+    text = st.text_area(
+        "Text", key="pasted", height=230, label_visibility="collapsed", max_chars=MAX_BYTES,
+        placeholder="A module, a function, or a whole notebook cell, of any TVM since 2021.\n"
+        "It is read, never executed.",
+    )  # fmt: skip
+    st.button(
+        "Open the text", key="open_pasted", type="primary", on_click=open_text,
+        args=(text or "", "Pasted text"),
+    )  # fmt: skip
+
+
+def _files() -> None:
+    st.html('<div class="node-title">A file</div>')
+    file = st.file_uploader(
+        "A module (.py, .txt, .ipynb), a saved experiment or a schedule (.py, .json)",
+        type=["py", "txt", "json", "ipynb"], key="upload", max_upload_size=1,
+    )  # fmt: skip
+    if file is not None and st.session_state.get("uploaded") != file.file_id:
+        st.session_state["uploaded"] = file.file_id
+        open_upload(file.name, file.getvalue())
+        st.rerun()
+    path = st.text_input("Or a path on this machine", key="path", placeholder="module.py")
+    st.button("Open the path", key="open_path", on_click=open_path, args=(path,), disabled=not path)
+
+
+def _failure(problem: Problem | None) -> None:
+    """Why it did not load: one sentence, what to write instead, the line in the text, TVM's words."""
+    if problem is None:
+        return
+    place = f"Line {problem.line}: " if problem.line else ""
+    st.error(place + " ".join(part for part in (problem.what, problem.why, problem.do) if part))
+    text = st.session_state.get("failed_text", "")
+    if problem.line and text:
+        codeview(
+            text, "python", key="failed", height=220, label="The text as opened",
+            spans={"line": [problem.line, problem.line]}, pane="failed",
+        )  # fmt: skip
+        from explorer.ui.components.link import link
+
+        with st.container(key="link"):
+            link(key="failed_link", selected="line", offers=[])
+    if problem.details:
+        with st.expander("What TVM said"):
+            st.code(problem.details, language=None, wrap_lines=True)

@@ -1,0 +1,87 @@
+"""The one place that touches `st.session_state`: the desk, the last notice, and which screen is up.
+
+A panel hangs `do(move, …)` on a control: the move runs before the page is drawn again, so that one
+click is one run.  Whatever the user can repair becomes a notice; the desk stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import streamlit as st
+
+from explorer.errors import Problem, UserError
+from explorer.ui import keep
+from explorer.ui.desk import Desk
+
+Screen = Literal["bench", "open"]
+
+
+@st.cache_resource
+def shelf() -> keep.Shelf:
+    """Experiments of all browser tabs."""
+    return keep.Shelf(keep.folder())
+
+
+def desk() -> Desk | None:
+    """What this tab works on; None before anything was opened."""
+    found = st.session_state.get("desk")
+    return found if isinstance(found, Desk) else None
+
+
+def put(desk: Desk) -> None:
+    """Work on `desk` from now on, and keep its experiment under this tab's id."""
+    st.session_state["desk"] = desk
+    shelf().put(tab_id(), desk.experiment)
+
+
+def do(move: Callable[..., Desk], *args: Any) -> None:
+    """Make a move on the desk; a UserError becomes the notice and changes nothing."""
+    before = desk()
+    if before is None:
+        return
+    dismiss()
+    try:
+        put(move(before, *args))
+    except UserError as error:
+        tell(error.problem)
+
+
+def tab_id() -> str:
+    """This tab's id, from the address or a fresh one."""
+    if "id" not in st.session_state:
+        st.session_state["id"] = st.query_params.get("e") or keep.new_id()
+    return str(st.session_state["id"])
+
+
+def tell(problem: Problem) -> None:
+    """Show a notice until the next move."""
+    st.session_state["notice"] = problem
+
+
+def notice() -> Problem | None:
+    """What the last move ran into."""
+    return st.session_state.get("notice")
+
+
+def dismiss() -> None:
+    """Take the notice away."""
+    st.session_state.pop("notice", None)
+
+
+def screen() -> Screen:
+    """Which screen is up."""
+    return "open" if st.session_state.get("screen") == "open" else "bench"
+
+
+def go(screen: Screen) -> None:
+    """Change the screen."""
+    st.session_state["screen"] = screen
+    dismiss()
+
+
+def fired(key: str, event: str) -> Any:
+    """What a component of that key fired in this run, or None."""
+    result = st.session_state.get(key)
+    return result.get(event) if hasattr(result, "get") else None
