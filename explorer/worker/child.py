@@ -20,12 +20,25 @@ from typing import Any
 import msgspec
 
 from explorer.errors import Problem, UserError
+from explorer.primitives import AnyStep, Step
 from explorer.worker import frames
 
 Table = dict[str, str]
 """Verb -> "package.module:function".  The function's annotations say what its arguments are."""
 
-ANSWERS: Table = {}
+ANSWERS: Table = {
+    "load": "explorer.engine.load:load",
+    "view": "explorer.engine.replay:view",
+    "propose": "explorer.engine.propose:propose",
+    "read_schedule": "explorer.engine.read_schedule:read_schedule",
+    "build": "explorer.engine.build:build",
+    "findings": "explorer.engine.find:findings",
+    "compile_check": "explorer.engine.compile_check:compile_check",
+    "check": "explorer.engine.emulate:check",
+    "export": "explorer.engine.export:export",
+    "cuda_tags": "explorer.engine.targets:cuda_tags",
+    "tools": "explorer.engine.doctor:tools",
+}
 
 _COMPILER = {"tvm", "tvm_ffi"}
 
@@ -125,4 +138,9 @@ def _function(target: str) -> tuple[Any, list[Any]]:
     function = getattr(importlib.import_module(module), name)
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
-    return function, [hints.get(parameter, Any) for parameter in names]
+    return function, [_wire_type(hints.get(parameter, Any)) for parameter in names]
+
+
+def _wire_type(hint: Any) -> Any:
+    """The engine says `Step` for any primitive; on the wire that is the union of all of them."""
+    return tuple[AnyStep, ...] if hint == tuple[Step, ...] else hint

@@ -1,0 +1,31 @@
+"""What every test may use, and what keeps tests from seeing each other's files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
+)
+"""For programs that tests start."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Results on disk of earlier runs are not seen; workers started by tests inherit this."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _workers_end() -> object:
+    """The program's own workers, if a test started them, end with the session."""
+    yield
+    client = sys.modules.get("explorer.worker.client")
+    if client is not None:
+        client.close()
