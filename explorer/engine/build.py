@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import ir, tirx
+import msgspec
+import tvm_ffi
+from tvm import ir, relax, tirx
 from tvm.target import Target as TvmTarget
 
+from explorer.analysis.nests import regions
 from explorer.engine import unbound
+from explorer.engine.build_llvm import build_llvm
 from explorer.engine.failures import sentence
+from explorer.engine.find import findings
 from explorer.engine.host_code import Launch, Sizes
+from explorer.engine.load import module
 from explorer.engine.lower import LOWERING_ERRORS, Lowered, called, cuda_source, lower
-from explorer.engine.replay import scheduled
+from explorer.engine.replay import replay
 from explorer.engine.targets import tvm_target
 from explorer.model.cuda_text import kernel_texts
 from explorer.model.loaded import Source
@@ -30,21 +36,53 @@ Extents = tuple[str, str, str]
 def build(
     source: Source, steps: tuple[AnyStep, ...], target: Target, sizes: dict[str, int]
 ) -> Build:
-    """Build what `source` becomes after `steps`.  Raises LoadError or StepRefused, else a value."""
-    live, nest = scheduled(source, steps)
-    return build_module(live.mod, nest, target, sizes)
+    """Build what `source` becomes after `steps`, with the findings of all static checks.
+
+    A step that no longer applies makes the build "refused"; the others are built all the same.
+    Raises LoadError.
+    """
+    done = replay(source, steps)
+    mod, nest = done.live.mod, done.state.nest
+    lowered: dict[str, Lowered] = {}
+    built = build_module(mod, nest, target, sizes, lowered)
+    if target.kind == "cuda":
+        seen = findings(module(source), mod, target, sizes, built, lowered)
+        built = msgspec.structs.replace(built, findings=_together(built.findings, seen))
+    if done.refusals:
+        first = done.refusals[0]
+        reason = f"{first.sentence()} That step was skipped."
+        built = msgspec.structs.replace(built, status="refused", reason=reason, refusal=first)
+    return built
 
 
-def build_module(mod: ir.IRModule, nest: Nest, target: Target, sizes: dict[str, int]) -> Build:
+def build_module(
+    mod: ir.IRModule,
+    nest: Nest,
+    target: Target,
+    sizes: dict[str, int],
+    lowered: dict[str, Lowered] | None = None,
+) -> Build:
     """Build every function of `mod`, whose nest is `nest`; one that fails hides no other.
 
-    `sizes` turn launch expressions into numbers.  About 5 ms a function.
+    `sizes` turn launch expressions into numbers.  About 5 ms a function.  What was lowered is put
+    into `lowered`, by function.
     """
     if target.kind == "llvm":
-        from explorer.engine.build_llvm import build_llvm
-
         return build_llvm(mod, nest)
-    return _Builder(mod, nest, target, sizes).build()
+    return _Builder(mod, nest, target, sizes, {} if lowered is None else lowered).build()
+
+
+def _together(own: tuple[Finding, ...], seen: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The checks' findings, and those of the build that they do not explain better."""
+    known = {(each.code, each.function, each.node) for each in seen}
+    explained = {each.function for each in seen if each.severity == "error"}
+    more = tuple(
+        each
+        for each in own
+        if (each.code, each.function, each.node) not in known
+        and not (each.code == "not_lowered" and each.function in explained)
+    )
+    return more + seen
 
 
 def texts_by_function(mod: ir.IRModule, nest: Nest, target: Target) -> dict[str, str]:
@@ -61,7 +99,12 @@ class _Builder:
     """One build; lives for one call."""
 
     def __init__(
-        self, mod: ir.IRModule, nest: Nest, target: Target, sizes: dict[str, int]
+        self,
+        mod: ir.IRModule,
+        nest: Nest,
+        target: Target,
+        sizes: dict[str, int],
+        lowered: dict[str, Lowered],
     ) -> None:
         self.mod = mod
         self.nest = nest
@@ -70,7 +113,7 @@ class _Builder:
         self.callers = _callers(mod)
         self.findings: list[Finding] = []
         self.details: list[str] = []
-        self.lowered: list[Lowered] = []
+        self.lowered = lowered
         self.failed: list[str] = []
 
     def build(self) -> Build:
@@ -89,7 +132,7 @@ class _Builder:
             functions=functions,
             findings=tuple(self.findings),
             source=source,
-            host="\n\n".join(each.host_script for each in self.lowered if each.host_script),
+            host="\n\n".join(filter(None, (each.host_script for each in self.lowered.values()))),
         )
 
     def _function(self, function: Function) -> FunctionBuild:
@@ -97,7 +140,7 @@ class _Builder:
         if skipped:
             return FunctionBuild(name=function.name, status="skipped", reason=skipped)
         lowered = lower(function.name, self.mod, self.target)
-        self.lowered.append(lowered)
+        self.lowered[function.name] = lowered
         launches = lowered.host.launches if lowered.host else []
         touched = lowered.host.touched if lowered.host else {}
         sizes = Sizes(self.sizes, _symbols(self.mod[function.name]))
@@ -153,7 +196,7 @@ class _Builder:
 
     def _whole_source(self) -> str:
         """All kernels as one CUDA text, as TVM would emit it for the module."""
-        good = [each for each in self.lowered if each.source and each.device is not None]
+        good = [each for each in self.lowered.values() if each.source and each.device is not None]
         if len(good) == 1:
             return good[0].source
         functions: dict[Any, Any] = {}
@@ -195,8 +238,6 @@ def _extents(launch: Launch, kind: str, sizes: Sizes) -> Extents:
 
 
 def _static_shared(lowered: Lowered, kernel: str) -> list[Any]:
-    import tvm_ffi
-
     found: list[Any] = []
 
     def visit(alloc: Any) -> None:
@@ -210,8 +251,6 @@ def _static_shared(lowered: Lowered, kernel: str) -> list[Any]:
 
 
 def _bytes(buffer: Any) -> Any:
-    import tvm_ffi
-
     dtype = tvm_ffi.dtype(str(buffer.dtype))
     bits = 8 if str(dtype) == "bool" else int(dtype.bits) * int(dtype.lanes)
     count: Any = 1
@@ -229,8 +268,6 @@ def _host_loops(launches: list[Launch], sizes: Sizes) -> list[tuple[str, str]]:
 
 
 def _with_sources(function: FunctionBuild, texts: dict[str, str]) -> FunctionBuild:
-    import msgspec
-
     kernels = tuple(
         msgspec.structs.replace(kernel, source=texts.get(kernel.name, ""))
         for kernel in function.kernels
@@ -239,8 +276,6 @@ def _with_sources(function: FunctionBuild, texts: dict[str, str]) -> FunctionBui
 
 
 def _has_binding(function: Function) -> bool:
-    from explorer.analysis.nests import regions
-
     return bool(regions(function)) or not function.schedulable
 
 
@@ -260,8 +295,6 @@ def _symbols(func: Any) -> dict[str, Any]:
 
 def _relax_left(func: Any) -> str:
     """Relax operators that are not legalised into PrimFuncs yet, as a sentence."""
-    from tvm import relax
-
     names: dict[str, None] = {}
 
     def visit(expr: Any) -> None:

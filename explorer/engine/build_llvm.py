@@ -7,7 +7,7 @@ from tvm.target import Target as TvmTarget
 
 from explorer.engine.failures import last_line
 from explorer.engine.lower import LOWERING_ERRORS, only
-from explorer.model.nest import Function, Nest
+from explorer.model.nest import Function, Loop, Nest
 from explorer.model.result import Build, Finding, FunctionBuild
 
 
@@ -49,7 +49,7 @@ def _source(mod: ir.IRModule, name: str) -> str:
 
 
 def _reason(function: Function, failure: Exception) -> str:
-    axes = {node.binding for node in function.nodes if getattr(node, "binding", None)}
+    axes = {node.binding for node in function.nodes if isinstance(node, Loop) and node.binding}
     if axes:
         return f"Loops are bound to {', '.join(sorted(map(str, axes)))}: a CPU has no such axes."
     return f"TVM can't lower {function.name} for llvm: {last_line(str(failure))}"

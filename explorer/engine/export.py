@@ -169,9 +169,9 @@ def _derived(text: str, wanted: ir.IRModule, start: ir.IRModule) -> str:
 
 
 _VERIFY = {
-    "python_script": _script_reproduces,
+    "python": _script_reproduces,
     "tvmscript": _tvmscript_reproduces,
-    "json_trace": _trace_reproduces,
+    "trace": _trace_reproduces,
     "cuda": _as_generated,
     "experiment": _derived,
 }

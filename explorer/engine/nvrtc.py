@@ -44,7 +44,7 @@ _OPTIONS = (
 
 _ERROR_LINE = re.compile(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
 _PTXAS_ERROR = re.compile(r"^ptxas (?:error|fatal)\s*: (.*)$", re.MULTILINE)
-_REPAIR = "Install the wheels in requirements.txt: cuda-bindings, nvidia-cuda-nvrtc, -cccl, -runtime."
+_REPAIR = "Install cuda-bindings and the nvidia-cuda wheels named in requirements.txt."
 
 
 class Binary(msgspec.Struct, frozen=True):

@@ -142,6 +142,7 @@ def _unbound(code: str, function: Function, block: Block) -> Finding:
         own = [n.name for n in below(function, block) if isinstance(n, Loop)]
         inside = f"its loops ({', '.join(own)}) are part of its body" if own else "it has no loop"
         message = f"Block {block.name} runs on the host: {inside}, so nothing can be bound."
+    cures: tuple[str, ...]
     parallel = [each.name for each in loops if each.mode == "parallel"]
     if parallel:
         message += f" T.parallel ({', '.join(parallel)}) means threads of the CPU."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorer.exporters.base import Material
 
-NAME = "json_trace"
+NAME = "trace"
 LABEL = "TVM trace (JSON)"
 SUFFIX = ".trace.json"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from explorer.exporters.base import Material, heading
 from explorer.model.nest import Function
 
-NAME = "python_script"
+NAME = "python"
 LABEL = "Python script"
 SUFFIX = ".py"
 
@@ -82,8 +82,8 @@ def _target(material: Material) -> str:
     }
     if target.l2_cache_size_bytes is not None:
         fields["l2_cache_size_bytes"] = target.l2_cache_size_bytes
-    body = "\n".join(f"    {json.dumps(key)}: {json.dumps(value)}," for key, value in fields.items())
-    return f"TARGET = {{  # {target.tag}\n{body}\n}}".replace("# {", "# tag {")
+    items = (f"    {json.dumps(key)}: {json.dumps(value)}," for key, value in fields.items())
+    return "\n".join([f"TARGET = {{  # {target.tag}", *items, "}"])
 
 
 def _kernel_functions(material: Material) -> list[Function]:

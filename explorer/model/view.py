@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from explorer.errors import Refusal
+from explorer.errors import Problem, Refusal
 from explorer.model.nest import Nest
 from explorer.model.result import RuleOutcome
 
@@ -41,6 +41,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[RuleOutcome, ...] = ()
     manual: bool = True
     note: str = ""
+    refusal: Problem | None = None
+    """Where a schedule file was refused; `steps` are those before that line."""
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):

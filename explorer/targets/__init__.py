@@ -13,6 +13,7 @@ from difflib import get_close_matches
 
 from explorer.errors import TargetError
 from explorer.model.target import Target
+from explorer.targets.local import local_gpu
 from explorer.targets.tag import search
 
 Read = Callable[[str, tuple[Target, ...]], Target | None]
@@ -54,4 +55,4 @@ def _closest(text: str, tags: tuple[Target, ...]) -> str:
     return f"Close names are {', '.join(names[:3])}." if names else ""
 
 
-__all__ = ["DEFAULT", "FORMS", "resolve", "search"]
+__all__ = ["DEFAULT", "FORMS", "local_gpu", "resolve", "search"]

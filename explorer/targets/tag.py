@@ -1,4 +1,4 @@
-"""TVM's own names of NVIDIA devices, e.g. `nvidia/geforce-rtx-4090`, whole or only the last part."""
+"""TVM's own names of NVIDIA devices, e.g. `nvidia/geforce-rtx-4090`, whole or the last part."""
 
 from __future__ import annotations
 

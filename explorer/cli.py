@@ -1,0 +1,282 @@
+"""The same verbs by command, for scripts and CI: open, compare, export, doctor.
+
+Exit code 0 when the question was answered, 1 when the text can't be loaded or the file can't be
+made, 2 for wrong usage.  With `--json` an error is `{"error": {...}}` on standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from explorer import __version__, cli_text, workbench
+from explorer.comparison import ORIGINAL, Question, compare
+from explorer.errors import ExperimentError, LoadError, TargetError, UserError
+from explorer.experiment import Experiment, Variant, parse
+from explorer.model.loaded import Source
+from explorer.targets import DEFAULT
+from explorer.worker.client import WorkerBug
+
+DEFAULT_WITH = (ORIGINAL, "default_gpu", "dlight")
+FORMS = ("python", "tvmscript", "cuda", "trace", "experiment")
+
+
+class Usage(Exception):
+    """The command line is wrong; shown with the usage, exit code 2."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Answer one command; returns the exit code."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        return int(options.run(options))
+    except Usage as wrong:
+        parser.error(str(wrong))
+    except UserError as error:
+        return _failed(error, options.json)
+    except WorkerBug as bug:
+        print(f"This is a bug of the program, please report it:\n{bug}", file=sys.stderr)
+        return 1
+
+
+def _failed(error: UserError, as_json: bool) -> int:
+    problem = error.problem
+    if as_json:
+        shown = {
+            "what": problem.what, "why": problem.why, "do": problem.do, "line": problem.line,
+        }  # fmt: skip
+        _print_json({"error": shown})
+    else:
+        where = f"line {problem.line}: " if problem.line is not None else ""
+        print(f"{where}{error}", file=sys.stderr)
+    return 2 if isinstance(error, TargetError) else 1
+
+
+def _open(options: argparse.Namespace) -> int:
+    workbench.start(warm=False)
+    experiment = _experiment(options.module)
+    loaded = workbench.open_source(experiment.source)
+    if options.json:
+        _print_json(msgspec.to_builtins(loaded))
+    else:
+        print(cli_text.loaded(loaded))
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    schedules = tuple(_schedule(text) for text in options.schedule)
+    experiment = _experiment(options.module)
+    names = options.with_ if options.with_ is not None else _default_names(experiment, schedules)
+    workbench.start(warm=_needs_intrinsics(names, [text for _, text in schedules]))
+    loaded = workbench.open_source(experiment.source)
+    known = {variant.name: variant.steps for variant in experiment.variants}
+    _check_names(names, known)
+    question = Question(
+        source=experiment.source,
+        target=options.target or experiment.target,
+        names=tuple(name for name in names if name not in known),
+        variants=tuple((name, known[name]) for name in names if name in known),
+        schedules=schedules,
+        function=options.func,
+        sizes={**experiment.sizes, **_sizes(options.size)},
+    )
+    functions = {function.name for function in loaded.nest.functions}
+    if question.function and question.function not in functions:
+        raise Usage(
+            f"the module has no function {question.function};"
+            f" it has {', '.join(sorted(functions))}"
+        )
+    report = compare(question, loaded)
+    if options.json:
+        _print_json(msgspec.to_builtins(report))
+    else:
+        print(cli_text.report(report))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    experiment = _experiment(options.module)
+    text = _read(options.schedule) if options.schedule else ""
+    name = options.with_ or Path(options.schedule).stem
+    workbench.start(warm=_needs_intrinsics([name], [text]))
+    workbench.open_source(experiment.source)
+    target = options.target or experiment.target
+    known = {variant.name: variant for variant in experiment.variants}
+    if text:
+        proposal = workbench.read_schedule(experiment.source, text, ())
+    elif name in known or name == ORIGINAL:
+        proposal = None
+    else:
+        _check_names([name], known)
+        proposal = workbench.propose(experiment.source, (), name, target, options.func)
+    steps = known[name].steps if name in known else ()
+    if proposal is not None:
+        steps = workbench.steps_of(proposal)
+    sizes = {**experiment.sizes, **_sizes(options.size)}
+    title = experiment.title or ("" if options.module == "-" else Path(options.module).stem)
+    experiment = msgspec.structs.replace(experiment, title=title, target=target, sizes=sizes)
+    experiment = experiment.put(Variant(name, steps))
+    made = workbench.export_experiment(experiment, name, options.format)
+    out = options.output or made.name
+    if out == "-":
+        print(made.text, end="")
+    else:
+        Path(out).write_text(made.text, encoding="utf-8")
+    if options.json:
+        _print_json({"file": out, "verified": made.verified})
+    elif out != "-":
+        print(f"{out}: {made.verified}")
+        if options.format == FORMS[0]:
+            print(f"Run it: python {out}")
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    workbench.start(warm=False)
+    tools = workbench.tools()
+    if options.module is None:
+        if options.json:
+            _print_json({"tools": msgspec.to_builtins(tools)})
+        else:
+            print(cli_text.tools(tools))
+        return 0 if all(tool.found for tool in tools if tool.required) else 1
+    experiment = _experiment(options.module)
+    target = options.target or experiment.target
+    loaded = workbench.open_source(experiment.source)
+    built = workbench.build(experiment.source, (), target, experiment.sizes)
+    if options.json:
+        found = [
+            {name: getattr(each, name) for name in
+             ("code", "severity", "function", "where", "message", "cure")}
+            for each in built.findings
+        ]  # fmt: skip
+        _print_json({"status": built.status, "reason": built.reason, "findings": found})
+    else:
+        print(cli_text.diagnosis(loaded, built, options.module))
+    return 0
+
+
+def _experiment(path: str) -> Experiment:
+    """What a MODULE argument names: an experiment file, or a text ("-" is standard input).
+
+    Raises LoadError when it can't be read.
+    """
+    text = _read(path)
+    if text.lstrip().startswith("{"):
+        try:
+            return parse(text.encode())
+        except ExperimentError:
+            if path.endswith(".json"):
+                raise
+    return Experiment(source=Source(text), target=DEFAULT)
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise LoadError(f"{path} is not text.", str(error), "Save it as UTF-8.") from error
+    except OSError as error:
+        raise LoadError(f"{path} can't be read.", f"{error.strerror}.") from error
+
+
+def _schedule(given: str) -> tuple[str, str]:
+    name, equals, path = given.partition("=")
+    if not (name and equals and path):
+        raise Usage(f"--schedule takes NAME=FILE, not {given}")
+    return name, _read(path)
+
+
+def _sizes(given: list[str]) -> dict[str, int]:
+    sizes = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name.isidentifier() and equals and value.strip().isdigit()):
+            raise Usage(f"--size takes NAME=NUMBER, e.g. n=128, not {text}")
+        sizes[name] = int(value)
+    return sizes
+
+
+def _default_names(experiment: Experiment, schedules: Any) -> tuple[str, ...]:
+    if experiment.variants:
+        return tuple(variant.name for variant in experiment.variants)
+    return DEFAULT_WITH
+
+
+def _check_names(names: Any, known: Any) -> None:
+    strategies = workbench.strategies()
+    allowed = [ORIGINAL, *strategies, *known]
+    for name in names:
+        if name not in allowed:
+            raise Usage(f"there is no variant {name}; there are {', '.join(allowed)}")
+
+
+def _needs_intrinsics(names: Any, texts: list[str]) -> bool:
+    """Whether importing TVM's intrinsics up front pays: it takes seconds, later even longer."""
+    return any(name not in (ORIGINAL, "default_gpu") for name in names) or any(
+        "tensorize" in text for text in texts
+    )
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError("it names no variant")
+    return names
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m explorer", description="Schedule TensorIR modules for CUDA.")
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(required=True, metavar="open|compare|export|doctor")
+
+    def verb(name: str, run: Any, about: str, module: str = "") -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=about, description=about)
+        added.add_argument(
+            "module", metavar="MODULE", nargs="?" if module else None,
+            help=module or 'a text with a TensorIR module, an experiment file, or "-"',
+        )  # fmt: skip
+        added.add_argument("--json", action="store_true", help="print JSON")
+        added.set_defaults(run=run)
+        return added
+
+    verb("open", _open, "Load a module: what was changed, and its loop nest.")
+    target: dict[str, Any] = {"metavar": "TAG", "default": "", "help": f"what to build for (default {DEFAULT})"}
+    func: dict[str, Any] = {"metavar": "NAME", "default": "", "help": "only this function"}
+    size: dict[str, Any] = {"metavar": "N=128", "action": "append", "default": [], "help": "a symbolic size"}
+    made = verb("compare", _compare, "Build variants side by side.")
+    made.add_argument("--with", dest="with_", type=_names, metavar="NAMES",
+                      help=f"variants, by comma (default {','.join(DEFAULT_WITH)})")  # fmt: skip
+    made.add_argument("--schedule", action="append", default=[], metavar="NAME=FILE",
+                      help="a schedule (Python or JSON trace) as one more variant")  # fmt: skip
+    for flag, options in (("--target", target), ("--func", func), ("--size", size)):
+        made.add_argument(flag, **options)
+    out = verb("export", _export, "Save a variant as a file that reproduces it.")
+    which = out.add_mutually_exclusive_group(required=True)
+    which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
+    which.add_argument("--schedule", metavar="FILE", help="a schedule file")
+    out.add_argument("-o", "--output", metavar="OUT", help='the file to write, "-" to print it')
+    out.add_argument("--format", choices=FORMS, default=FORMS[0], help="default %(default)s")
+    for flag, options in (("--target", target), ("--func", func), ("--size", size)):
+        out.add_argument(flag, **options)
+    sick = verb("doctor", _doctor, "What is installed; or what keeps MODULE from being a kernel.",
+                "a module to diagnose")  # fmt: skip
+    sick.add_argument("--target", **target)
+    return parser

@@ -1,0 +1,133 @@
+"""Answers of the command line as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from explorer.model.doctor import Tool
+from explorer.model.loaded import Loaded
+from explorer.model.nest import Block, Function, Loop
+from explorer.model.report import FunctionReport, Report, VariantReport
+from explorer.model.result import Build
+
+
+def loaded(module: Loaded) -> str:
+    """What loading gave: rewrites, notes, and every function's nest."""
+    parts = [f"Module {module.module}"]
+    if len(module.modules) > 1:
+        parts[0] += f" (the text has: {', '.join(module.modules)})"
+    parts += [f"line {m.line}: {m.rule}: {m.before} -> {m.after}" for m in module.migrations]
+    for note in module.notes:
+        where = f"line {note.line}: " if note.line is not None else ""
+        parts.append(f"{where}{note.message}")
+    if module.symbols:
+        parts.append(f"Symbolic sizes: {', '.join(module.symbols)} (give them with --size).")
+    parts += [nest(function) for function in module.nest.functions]
+    return "\n".join(parts)
+
+
+def nest(function: Function) -> str:
+    """One function's loops and blocks, indented."""
+    kind = {"prim": "", "relax": " (Relax)", "extern": " (external)"}[function.kind]
+    lines = [f"\n{function.name}{kind}{' (host)' if function.host else ''}"]
+    for buffer in function.buffers:
+        shape = ", ".join(buffer.shape)
+        lines.append(f"    {buffer.name}: ({shape}) {buffer.dtype} {buffer.scope}")
+    for node in function.nodes:
+        indent = "    " * node.id.count("/")
+        if isinstance(node, Loop):
+            how = node.binding or ("" if node.mode == "serial" else node.mode)
+            lines.append(f"{indent}for {node.name} in {node.extent}  [{node.kind}] {how}".rstrip())
+        elif isinstance(node, Block):
+            writes = ", ".join(access.region for access in node.writes)
+            lines.append(f"{indent}block {node.name}: writes {writes}")
+        else:
+            lines.append(f"{indent}{node.text}")
+    if function.note:
+        lines.append(f"    {function.note}")
+    return "\n".join(lines)
+
+
+def report(made: Report) -> str:
+    """All variants as a table, then each one's reason and findings."""
+    rows: list[tuple[str, ...]] = [
+        ("variant", "status", "function", "kernel", "grid", "block", "shared", "check", "time")
+    ]
+    for variant in made.variants:
+        rows += _rows(variant)
+    parts = [f"Target: {made.target}"]
+    parts += [f"line {m.line}: {m.rule}: {m.before} -> {m.after}" for m in made.migrations]
+    parts += ["", table(rows)]
+    for variant in made.variants:
+        parts += _details(variant)
+    return "\n".join(parts)
+
+
+def _rows(variant: VariantReport) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for function in variant.functions:
+        time, check = _time(function), function.check.status
+        for kernel in function.kernels:
+            grid, block = " x ".join(map(str, kernel.grid)), " x ".join(map(str, kernel.block))
+            shared = f"{kernel.shared_bytes} B"
+            rows.append((function.name, kernel.name, grid, block, shared, check, time))
+        if not function.kernels:
+            rows.append((function.name, function.status, "", "", "", check, time))
+    rows = rows or [("", "", "", "", "", "", "")]
+    first = [(variant.name, variant.status, *rows[0])]
+    return first + [("", "", *row) for row in rows[1:]]
+
+
+def _time(function: FunctionReport) -> str:
+    us = function.time.median_us
+    return f"{us:.2f} us" if us is not None else function.time.status.replace("_", " ")
+
+
+def _details(variant: VariantReport) -> list[str]:
+    lines = [f"\n{variant.name}: {variant.status}. {variant.reason}".rstrip()]
+    for function in variant.functions:
+        if function.rule:
+            lines.append(f"  {function.name}: scheduled by {function.rule}")
+        if function.check.detail and function.status == "built":
+            lines.append(f"  {function.name}: {function.check.status}: {function.check.detail}")
+    for found in variant.findings:
+        cure = f" {found.cure}" if found.cure else ""
+        lines.append(f"  {found.severity} {found.code} ({found.where}): {found.message}{cure}")
+    reasons = dict.fromkeys(f.time.reason for f in variant.functions if f.time.reason)
+    lines += [f"  no time: {reason}" for reason in reasons if variant.status == "built"]
+    return lines
+
+
+def table(rows: Iterable[tuple[str, ...]]) -> str:
+    """Columns as wide as their widest cell."""
+    cells = list(rows)
+    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+             for row in cells]  # fmt: skip
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def tools(found: tuple[Tool, ...]) -> str:
+    """What is installed, and what to run where something is missing."""
+    rows = [("", "tool", "version", "for")]
+    rows += [
+        ("ok" if tool.found else "MISSING" if tool.required else "no", tool.name,
+         tool.version or "-", tool.purpose)
+        for tool in found
+    ]  # fmt: skip
+    repairs = [f"{tool.name}: {tool.repair}" for tool in found if tool.repair]
+    return "\n".join([table(rows), *(["", *repairs] if repairs else [])])
+
+
+def diagnosis(module: Loaded, built: Build, path: str) -> str:
+    """What keeps a module from being kernels, and the commands that cure it."""
+    lines = [f"{module.module}: {built.status}. {built.reason}".rstrip()]
+    for found in built.findings:
+        cure = f" {found.cure}" if found.cure else ""
+        lines.append(f"{found.severity} {found.code} in {found.function}: {found.message}{cure}")
+    if built.status == "failed":
+        lines.append("")
+        lines.append("Compare what TVM's own schedules make of it:")
+        lines.append(f"    python -m explorer compare {path}")
+    return "\n".join(lines)
+

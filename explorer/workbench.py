@@ -1,0 +1,188 @@
+"""The verbs: what the page and the command line can ask for.  Plain values in and out, no TVM.
+
+Each is one question to a worker, or pure.  All raise UserError subclasses (WorkerDied when the
+worker ended); nothing is kept here but TVM's list of targets.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import msgspec
+
+from explorer import cures
+from explorer import targets as target_forms
+from explorer.errors import StepRefused, UserError
+from explorer.experiment import Experiment, Variant
+from explorer.model.doctor import Tool
+from explorer.model.loaded import Loaded, Source
+from explorer.model.result import Build, Check, Compiled
+from explorer.model.target import Target
+from explorer.model.view import Exported, Proposal, View
+from explorer.primitives import AnyStep, Step
+from explorer.worker import client
+
+Steps = tuple[Step, ...]
+
+LOAD_TIMEOUT_S = 20.0
+BUILD_TIMEOUT_S = 30.0
+STRATEGY_TIMEOUT_S = 60.0
+COMPILE_TIMEOUT_S = 120.0
+CHECK_TIMEOUT_S = 180.0
+EXPORT_TIMEOUT_S = 180.0
+
+
+def start(*, warm: bool = True) -> None:
+    """Begin to start the workers, in the background; `warm` imports TVM's intrinsics too."""
+    client.start(warm=warm)
+
+
+def open_source(source: Source) -> Loaded:
+    """The module of a text: migrated, loaded and drawn.  Raises LoadError with line and remedy."""
+    return client.ask("load", Loaded, source, timeout_s=LOAD_TIMEOUT_S)
+
+
+def view(source: Source, steps: Steps) -> View:
+    """Nest and TVMScript after the steps; steps that no longer apply are skipped and say why."""
+    return client.ask("view", View, source, steps)
+
+
+def propose(
+    source: Source, steps: Steps, strategy: str, target: str, function: str = "", rule: str = ""
+) -> Proposal:
+    """What an automatic strategy would do after `steps`.  Raises UserError for unknown names."""
+    return client.ask(
+        "propose", Proposal, source, steps, strategy, resolve(target), function, rule,
+        timeout_s=STRATEGY_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def read_schedule(source: Source, text: str, steps: Steps) -> Proposal:
+    """A schedule file (Python or JSON trace) as steps.  Raises ScheduleTextError, StepRefused."""
+    return client.ask(
+        "read_schedule", Proposal, source, text, steps, timeout_s=STRATEGY_TIMEOUT_S
+    )
+
+
+def steps_of(proposal: Proposal) -> Steps:
+    """The steps of a proposal as values."""
+    found: Steps = msgspec.convert(proposal.steps, tuple[AnyStep, ...])
+    return found
+
+
+def build(source: Source, steps: Steps, target: str, sizes: dict[str, int]) -> Build:
+    """CUDA text, launches and host code, with the findings of all static checks.
+
+    A function without a kernel, and a step that no longer applies, are values with a reason.
+    """
+    return client.ask(
+        "build", Build, source, steps, resolve(target), sizes, timeout_s=BUILD_TIMEOUT_S
+    )
+
+
+def compile_check(source: Source, steps: Steps, target: str) -> tuple[Compiled, ...]:
+    """NVRTC's word on every function with kernels; about 1.5 s each the first time."""
+    return client.ask(
+        "compile_check", tuple[Compiled, ...], source, steps, resolve(target),
+        timeout_s=COMPILE_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def check(source: Source, steps: Steps, target: str, sizes: dict[str, int]) -> dict[str, Check]:
+    """The kernels run on the CPU and compared with the unscheduled module, by function."""
+    return client.ask(
+        "check", dict[str, Check], source, steps, resolve(target), sizes,
+        timeout_s=CHECK_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def cure(
+    source: Source, steps: Steps, cure_id: str, target: str, sizes: dict[str, int]
+) -> Proposal:
+    """The steps of a finding's one-click cure.  Raises StepRefused when it no longer applies."""
+    kind, _, what = cure_id.partition(":")
+    if kind == "strategy":
+        return propose(source, steps, what, target)
+    name = what.partition("/")[0]
+    function = view(source, steps).nest.function(name)
+    made = cures.cure_steps(function, cure_id) if function is not None else ()
+    if not made:
+        raise StepRefused(
+            "This cure does not apply any more.", "The loop is gone or all its axes are taken.",
+            "Bind a loop from its own menu.",
+        )  # fmt: skip
+    plain = msgspec.json.decode(msgspec.json.encode(made))
+    return Proposal(steps=plain)
+
+
+def export(
+    source: Source,
+    steps: Steps,
+    target: str,
+    sizes: dict[str, int],
+    form: str,
+    *,
+    name: str = "schedule",
+    check: str = "",
+) -> Exported:
+    """One variant as a file of format `form`, shown to reproduce it.  Raises BuildError if not."""
+    experiment = Experiment(
+        source=source, target=target, sizes=sizes, variants=(Variant(name, steps),)
+    )
+    return export_experiment(experiment, name, form, check=check)
+
+
+def export_experiment(
+    experiment: Experiment, variant: str, form: str, *, check: str = ""
+) -> Exported:
+    """A variant of an experiment as a file.  `check` is what is known of its results, in words."""
+    return client.ask(
+        "export", Exported, experiment, variant, form, resolve(experiment.target), check,
+        timeout_s=EXPORT_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def targets() -> tuple[Target, ...]:
+    """The local GPU, if there is one, and TVM's NVIDIA tags, complete with limits."""
+    tags = _tags()
+    local = target_forms.local_gpu(tags)
+    return tags if local is None or local in tags else (local, *tags)
+
+
+def target(text: str) -> Target:
+    """The target that a text names.  Raises TargetError with the closest names."""
+    return resolve(text)
+
+
+@functools.lru_cache(maxsize=256)
+def resolve(text: str) -> Target:
+    """`target`, remembered."""
+    return target_forms.resolve(text, _tags())
+
+
+@functools.cache
+def _tags() -> tuple[Target, ...]:
+    return client.ask("cuda_tags", tuple[Target, ...], timeout_s=LOAD_TIMEOUT_S)
+
+
+@functools.cache
+def strategies() -> dict[str, tuple[str, ...]]:
+    """Every automatic strategy by name, with the rules it can be narrowed to."""
+    return client.ask("strategies", dict[str, tuple[str, ...]], timeout_s=LOAD_TIMEOUT_S)
+
+
+def rules() -> tuple[str, ...]:
+    """The rules of dlight for CUDA, in TVM's order."""
+    return strategies()["dlight"]
+
+
+def tools() -> tuple[Tool, ...]:
+    """What is installed, what it is needed for, and how to repair what is missing."""
+    return client.ask("tools", tuple[Tool, ...], timeout_s=LOAD_TIMEOUT_S)
+
+
+__all__ = [
+    "UserError", "build", "check", "compile_check", "cure", "export", "export_experiment",
+    "open_source", "propose", "read_schedule", "resolve", "rules", "start", "steps_of",
+    "strategies", "target", "targets", "tools", "view",
+]  # fmt: skip
