@@ -32,6 +32,11 @@ def start(*, warm: bool = True) -> None:
     _pool.start()
 
 
+def wait_until_ready() -> bool:
+    """Wait until everything is imported; False when that takes too long."""
+    return _pool.wait_until_ready()
+
+
 def ask(verb: str, answer: type[T], *args: Any, timeout_s: float = 10.0) -> T:
     """Ask a worker and wait; see `Pool.ask` for what it raises."""
     return _pool.ask(verb, answer, *args, timeout_s=timeout_s)
@@ -52,4 +57,14 @@ def close() -> None:
     _pool.close()
 
 
-__all__ = ["Job", "Status", "WorkerBug", "ask", "close", "start", "status", "submit"]
+__all__ = [
+    "Job",
+    "Status",
+    "WorkerBug",
+    "ask",
+    "close",
+    "start",
+    "status",
+    "submit",
+    "wait_until_ready",
+]

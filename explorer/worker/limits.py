@@ -20,7 +20,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     file it writes, `answer_bytes` one answer.
     """
 
-    memory_bytes: int = 3 << 30
+    memory_bytes: int = 2 << 30
     file_bytes: int = 256 << 20
     answer_bytes: int = 32 << 20
 

@@ -1,0 +1,160 @@
+"""How long the workers take: click to graph and TVMScript, to CUDA source, four variants' source.
+
+    python bench/server_side.py [--rounds 5] [--json]
+
+Everything is asked through the workbench, as the page does: JSON to a worker process and back is
+in the times.  Workers are warm.  Every click adds a step that was not asked for before, so no time
+is that of a remembered answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import msgspec
+
+from explorer import samples, workbench
+from explorer.model.loaded import Source
+from explorer.model.nest import Loop
+from explorer.primitives import STEPS, Step
+from explorer.targets import DEFAULT
+from explorer.worker import client
+
+SAMPLES = ("01_vector_add", "03_matmul_float32", "07_softmax", "13_conv2d", "14_int4_matmul")
+FACTORS = (2, 4, 8, 16, 32, 64)
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the table; all times in milliseconds."""
+
+    what: str
+    count: int
+    p50_ms: float
+    p90_ms: float
+    limit_ms: float | None
+
+    @property
+    def within(self) -> bool:
+        """Whether the median keeps the limit."""
+        return self.limit_ms is None or self.p50_ms <= self.limit_ms
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--json", action="store_true")
+    given = options.parse_args()
+    rows = measure(given.rounds)
+    if given.json:
+        print(msgspec.json.encode(rows).decode())
+    else:
+        print(table(rows))
+    return 0 if all(row.within for row in rows) else 1
+
+
+def measure(rounds: int) -> list[Row]:
+    """All rows.  Starts the workers and waits until they are warm."""
+    client.start()
+    if not client.wait_until_ready():
+        raise SystemExit("The workers did not get ready.")
+    opened: list[float] = []
+    clicked: list[float] = []
+    built: list[float] = []
+    compared: list[float] = []
+    for round_ in range(rounds):
+        for name in SAMPLES:
+            # A text of its own, so that nothing of an earlier round is remembered.
+            source = Source(f"# round {round_}\n{samples.sample(name).text}")
+            opened.append(timed(partial(first_picture, source)))
+            manual: tuple[Step, ...] = ()
+            for steps in clicks(source):
+                clicked.append(timed(partial(workbench.view, source, steps)))
+                built.append(timed(partial(workbench.build, source, steps, DEFAULT, {})))
+                manual = steps
+            compared.append(timed_comparison(source, manual))
+    return [
+        row("module opened: load, nest, TVMScript", opened, None),
+        row("click → new graph and TVMScript", clicked, 100),
+        row("click → CUDA source and findings", built, 200),
+        row("four variants' CUDA source and findings", compared, 500),
+    ]
+
+
+def first_picture(source: Source) -> None:
+    """What the page needs to draw a module for the first time."""
+    workbench.open_source(source)
+    workbench.view(source, ())
+
+
+def clicks(source: Source) -> Iterator[tuple[Step, ...]]:
+    """Growing lists of steps: the loops of every block split, then bound, as a user would."""
+    split, bind = STEPS["split"], STEPS["bind"]
+    steps: tuple[Step, ...] = ()
+    for number, factor in enumerate(FACTORS[:3]):
+        nest = workbench.view(source, steps).nest
+        loops = [
+            node
+            for function in nest.functions
+            for node in function.nodes
+            if isinstance(node, Loop) and node.ref and node.mode == "serial"
+        ]
+        spatial = [loop for loop in loops if loop.kind == "spatial"]
+        steps = (*steps, split(spatial[-1].ref, (None, factor)))
+        yield steps
+        if number == 0:
+            steps = (*steps, bind(spatial[0].ref, "blockIdx.x"))
+            yield steps
+
+
+def timed_comparison(source: Source, manual: tuple[Step, ...]) -> float:
+    """Original, by hand, DefaultGPUSchedule and dlight built at the same time.
+
+    The proposals are made before the clock starts: a variant's steps are known when it is compared.
+    """
+    variants = [(), manual]
+    for strategy in ("default_gpu", "dlight"):
+        proposal = workbench.propose(source, (), strategy, DEFAULT)
+        variants.append(workbench.steps_of(proposal))
+    with ThreadPoolExecutor(len(variants)) as threads:
+
+        def all_four() -> None:
+            list(threads.map(lambda s: workbench.build(source, s, DEFAULT, {}), variants))
+
+        return timed(all_four)
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Milliseconds that `action` takes."""
+    start = time.perf_counter()
+    action()
+    return (time.perf_counter() - start) * 1000
+
+
+def row(what: str, times: list[float], limit_ms: float | None) -> Row:
+    """Median and ninth decile of `times`."""
+    p90 = statistics.quantiles(times, n=10)[-1] if len(times) > 1 else times[0]
+    return Row(what, len(times), statistics.median(times), p90, limit_ms)
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as the Markdown table of bench/README.md."""
+    lines = ["| what | n | p50 ms | p90 ms | limit (p50) |", "|---|--:|--:|--:|--:|"]
+    for each in rows:
+        limit = "-" if each.limit_ms is None else f"{each.limit_ms:g}"
+        lines.append(
+            f"| {each.what} | {each.count} | {each.p50_ms:.0f} | {each.p90_ms:.0f} | {limit} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
