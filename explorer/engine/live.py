@@ -172,7 +172,7 @@ class Live:
                 **{key: _value(value) for key, value in kwargs.items()},
             )
         except REFUSALS as error:
-            raise explain(method, error, self._subjects(args, kwargs)) from error
+            raise explain(method, error, self._subjects(args, kwargs), self.mod) from error
         made = tuple(result) if isinstance(result, (list, tuple)) else (result,)
         made = tuple(rv for rv in made if rv is not None)
         shown = [self._text(arg) for arg in args]
@@ -240,6 +240,10 @@ class Live:
         for name, known in self.names.items():
             if known.same_as(rv):
                 return name
+        sref = self.sch.get_sref(rv)  # its name went to a newer variable of the same loop
+        for name, known in self.names.items():
+            if self._alive(known) and self.sch.get_sref(known).same_as(sref):
+                return name
         raise KeyError(rv)
 
     def _variable_at(self, sref: Any) -> Any | None:
@@ -249,7 +253,7 @@ class Live:
         return None
 
     def _text(self, value: Any) -> str:
-        if isinstance(value, (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)):
+        if isinstance(value, _VARIABLES):
             return self._name_of(value)
         if isinstance(value, Written):
             return value.python
@@ -268,7 +272,7 @@ class Live:
         found = []
         for value in (*args, *kwargs.values()):
             for item in value if isinstance(value, list) else [value]:
-                if isinstance(item, (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)):
+                if isinstance(item, _VARIABLES) and self._alive(item):
                     found.append(self._own_name(item))
         return found
 
@@ -303,4 +307,5 @@ def _value(arg: Any) -> Any:
     return arg.value if isinstance(arg, Written) else arg
 
 
+_VARIABLES = (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)
 _RESERVED = {"sch", "mod", "tvm", "T", "I", "target", "None", "True", "False", *keyword.kwlist}

@@ -63,8 +63,8 @@ class Bind(Step, frozen=True, tag="bind"):
 
 
 def _why_not(loop: Loop, axis: str) -> str:
-    if loop.mode == "bound":
-        return f"{loop.name} is already bound to {loop.binding}."
+    if loop.binding == axis:
+        return f"{loop.name} is bound to {axis} already."
     if loop.kind in ("reduction", "mixed") and not axis.startswith("threadIdx"):
         return f"{loop.name} is a {loop.kind} loop: only threads of one block can add up together."
     return ""
