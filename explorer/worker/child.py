@@ -7,6 +7,7 @@ fails to import costs its own verbs only.
 from __future__ import annotations
 
 import errno
+import faulthandler
 import importlib
 import inspect
 import os
@@ -37,6 +38,7 @@ ANSWERS: Table = {
     "check": "explorer.engine.emulate:check",
     "export": "explorer.engine.export:export",
     "cuda_tags": "explorer.engine.targets:cuda_tags",
+    "strategies": "explorer.engine.propose:strategies",
     "tools": "explorer.engine.doctor:tools",
 }
 
@@ -75,6 +77,7 @@ def _try(action: Callable[[], object]) -> None:
 
 def serve(connection: socket.socket, answers: str, answer_bytes: int, *, warm: bool) -> None:
     """Greet, then answer until the client closes or sends something that is no frame."""
+    faulthandler.enable()  # where we were, should TVM crash
     table = load_table(answers)
     frames.send(connection, frames.Hello(os.getpid(), warm))
     while (data := frames.receive_bytes(connection)) is not None:

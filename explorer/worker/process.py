@@ -46,13 +46,14 @@ class Server:
         self._on_stage = on_stage
         self._news = threading.Condition()
         self._ended: dict[int, int] = {}
+        self._last_words = ""
         self.stage = "importing"
         path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
         with theirs:
             # -P: a tvm.py in the user's folder is not what we mean.  A session of its own: Ctrl-C
             # in the terminal ends us, and the server follows when the socket closes.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "explorer.worker.server", _text(settings)],
+                [sys.executable, "-P", "-u", "-m", "explorer.worker.server", _text(settings)],
                 stdin=theirs.fileno(),
                 stdout=self._log,
                 stderr=self._log,
@@ -89,7 +90,8 @@ class Server:
 
     def last_words(self) -> str:
         """The end of what the server printed."""
-        return _tail(self._log)
+        with self._news:
+            return self._last_words if self.stage == "gone" else _tail(self._log)
 
     def close(self) -> None:
         """End the server and all its children, and wait until it is gone."""
@@ -114,11 +116,14 @@ class Server:
                     self._news.notify_all()
                 if event.stage:
                     self._on_stage()
-        with self._news:
-            self.stage = "gone"
-            self._news.notify_all()
         self._process.kill()
         self._process.wait()
+        with self._news:
+            self.stage = "gone"
+            self._last_words = _tail(self._log)
+            self._control.close()
+            os.close(self._log)
+            self._news.notify_all()
 
 
 class Child:
@@ -170,7 +175,9 @@ class Child:
         """Let go of a child; it and what it started are gone soon after."""
         self.kill("It was let go.")
         self._connection.close()
-        os.close(self._log)
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
 
     @property
     def warm(self) -> bool:
