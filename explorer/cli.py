@@ -9,20 +9,18 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
-from explorer import __version__, cli_text, workbench
+from explorer import cli_text, workbench
+from explorer.cli_options import DEFAULT_WITH, FORMS, make_parser
 from explorer.comparison import ORIGINAL, Question, compare
 from explorer.errors import ExperimentError, LoadError, TargetError, UserError
 from explorer.experiment import Experiment, Variant, parse
 from explorer.model.loaded import Source
 from explorer.targets import DEFAULT
 from explorer.worker.client import WorkerBug
-
-DEFAULT_WITH = (ORIGINAL, "default_gpu", "dlight")
-FORMS = ("python", "tvmscript", "cuda", "trace", "experiment")
 
 
 class Usage(Exception):
@@ -31,7 +29,9 @@ class Usage(Exception):
 
 def main(argv: list[str] | None = None) -> int:
     """Answer one command; returns the exit code."""
-    parser = _parser()
+    parser = make_parser(
+        {"open": _open, "compare": _compare, "export": _export, "doctor": _doctor}
+    )
     options = parser.parse_args(argv)
     try:
         return int(options.run(options))
@@ -227,56 +227,3 @@ def _needs_intrinsics(names: Any, texts: list[str]) -> bool:
 
 def _print_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise argparse.ArgumentTypeError("it names no variant")
-    return names
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(2, f"{self.prog}: {message}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m explorer", description="Schedule TensorIR modules for CUDA.")
-    parser.add_argument("--version", action="version", version=__version__)
-    verbs = parser.add_subparsers(required=True, metavar="open|compare|export|doctor")
-
-    def verb(name: str, run: Any, about: str, module: str = "") -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=about, description=about)
-        added.add_argument(
-            "module", metavar="MODULE", nargs="?" if module else None,
-            help=module or 'a text with a TensorIR module, an experiment file, or "-"',
-        )  # fmt: skip
-        added.add_argument("--json", action="store_true", help="print JSON")
-        added.set_defaults(run=run)
-        return added
-
-    verb("open", _open, "Load a module: what was changed, and its loop nest.")
-    target: dict[str, Any] = {"metavar": "TAG", "default": "", "help": f"what to build for (default {DEFAULT})"}
-    func: dict[str, Any] = {"metavar": "NAME", "default": "", "help": "only this function"}
-    size: dict[str, Any] = {"metavar": "N=128", "action": "append", "default": [], "help": "a symbolic size"}
-    made = verb("compare", _compare, "Build variants side by side.")
-    made.add_argument("--with", dest="with_", type=_names, metavar="NAMES",
-                      help=f"variants, by comma (default {','.join(DEFAULT_WITH)})")  # fmt: skip
-    made.add_argument("--schedule", action="append", default=[], metavar="NAME=FILE",
-                      help="a schedule (Python or JSON trace) as one more variant")  # fmt: skip
-    for flag, options in (("--target", target), ("--func", func), ("--size", size)):
-        made.add_argument(flag, **options)
-    out = verb("export", _export, "Save a variant as a file that reproduces it.")
-    which = out.add_mutually_exclusive_group(required=True)
-    which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
-    which.add_argument("--schedule", metavar="FILE", help="a schedule file")
-    out.add_argument("-o", "--output", metavar="OUT", help='the file to write, "-" to print it')
-    out.add_argument("--format", choices=FORMS, default=FORMS[0], help="default %(default)s")
-    for flag, options in (("--target", target), ("--func", func), ("--size", size)):
-        out.add_argument(flag, **options)
-    sick = verb("doctor", _doctor, "What is installed; or what keeps MODULE from being a kernel.",
-                "a module to diagnose")  # fmt: skip
-    sick.add_argument("--target", **target)
-    return parser

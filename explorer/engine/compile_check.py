@@ -30,7 +30,7 @@ def compile_check(
 
 
 def compiled(function: str, text: str, arch: str) -> Compiled:
-    """NVRTC's word on one text; an architecture that it no longer knows is checked as its oldest."""
+    """NVRTC's word on one text; an architecture it no longer knows is checked as its oldest."""
     try:
         used = _nearest(arch)
         binary = nvrtc.compile_text(text, used)

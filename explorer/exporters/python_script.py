@@ -5,6 +5,7 @@ It needs TVM and numpy alone and says clearly what it did; see `script_main.txt`
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -18,23 +19,27 @@ SUFFIX = ".py"
 
 DEFAULT_SIZE = 128
 """Value of a symbolic size that the user gave none for; the script says so."""
+LONG_TEXT = 100
+"""A text with line breaks longer than this is moved out of the schedule, where it can be read."""
 _MAIN = Path(__file__).with_name("script_main.txt")
 _INT = re.compile(r"\bT\.u?int\d+\((-?\w+)\)")
 
 
 def render(material: Material) -> str:
     """The script's text."""
-    parts = [
+    lines, results = _lift_texts(material.lines)
+    constants = [
         _docstring(material),
         _imports(material),
         _sizes(material),
         _target(material),
         _arguments(material),
-        _module(material.loaded.text),
-        _schedule(material.lines),
-        _MAIN.read_text(encoding="utf-8"),
+        _text("MODULE", material.loaded.text),
+        *results,
     ]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+    top = "\n\n".join(part for part in constants if part)
+    main = _MAIN.read_text(encoding="utf-8").strip("\n")
+    return f"{top}\n\n\n{_schedule(lines)}\n\n\n{main}\n"
 
 
 def _docstring(material: Material) -> str:
@@ -118,11 +123,35 @@ def _python(size: str) -> str:
     return size.replace("T.max(", "max(").replace("T.min(", "min(")
 
 
-def _module(text: str) -> str:
+def _text(name: str, text: str) -> str:
+    """A constant that holds a text, readable where Python's quotes allow it."""
     body = text.strip("\n")
     quote = "'''" if "'''" not in body else '"""'
+    if quote in body or (body.endswith("\\") and "\\" in body):
+        return f"{name} = {text!r}"
     raw = "r" if "\\" in body else ""
-    return f"MODULE = {raw}{quote}\n{body}\n{quote}"
+    return f"{name} = {raw}{quote}\n{body}\n{quote}"
+
+
+def _lift_texts(lines: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """Lines whose long texts became constants of their own, and these constants."""
+    constants: list[str] = []
+    lifted = []
+    for line in lines:
+        try:
+            tree = ast.parse(line)
+        except SyntaxError:
+            lifted.append(line)
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                written = ast.get_source_segment(line, node)
+                if written and "\n" in node.value and len(node.value) > LONG_TEXT:
+                    name = f"RESULT_{len(constants) + 1}"
+                    constants.append(_text(name, node.value))
+                    line = line.replace(written, name)
+        lifted.append(line)
+    return tuple(lifted), constants
 
 
 def _schedule(lines: tuple[str, ...]) -> str:

@@ -1,0 +1,83 @@
+"""The options of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from explorer import __version__
+from explorer.targets import DEFAULT
+
+DEFAULT_WITH = ("original", "default_gpu", "dlight")
+FORMS = ("python", "tvmscript", "cuda", "trace", "experiment")
+MODULE = 'a text with a TensorIR module, an experiment file, or "-" for standard input'
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
+    """The parser; `run` says what each of open, compare, export and doctor calls."""
+    parser = _Parser(prog="python -m explorer", description="Schedule TensorIR modules for CUDA.")
+    parser.add_argument("--version", action="version", version=__version__)
+    verbs = parser.add_subparsers(required=True, metavar="open|compare|export|doctor")
+
+    def verb(name: str, about: str, nargs: str | None = None) -> argparse.ArgumentParser:
+        added = verbs.add_parser(name, help=about, description=about)
+        added.add_argument("module", metavar="MODULE", nargs=nargs, help=MODULE)
+        added.add_argument("--json", action="store_true", help="print JSON")
+        added.set_defaults(run=run[name])
+        return added
+
+    verb("open", "Load a module: what was changed, and its loop nest.")
+    made = verb("compare", "Build variants side by side.")
+    made.add_argument(
+        "--with", dest="with_", type=_names, metavar="NAMES",
+        help=f"variants, by comma (default {','.join(DEFAULT_WITH)})",
+    )  # fmt: skip
+    made.add_argument(
+        "--schedule", action="append", default=[], metavar="NAME=FILE",
+        help="a schedule (Python or JSON trace) as one more variant",
+    )  # fmt: skip
+    _common(made)
+    out = verb("export", "Save a variant as a file that reproduces it.")
+    which = out.add_mutually_exclusive_group(required=True)
+    which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
+    which.add_argument("--schedule", metavar="FILE", help="a schedule (Python or JSON trace)")
+    out.add_argument("-o", "--output", metavar="OUT", help='the file to write, "-" to print it')
+    out.add_argument("--format", choices=FORMS, default=FORMS[0], help="default %(default)s")
+    _common(out)
+    sick = verb("doctor", "What is installed; or what keeps MODULE from being a kernel.", "?")
+    _target(sick)
+    return parser
+
+
+def _common(verb: argparse.ArgumentParser) -> None:
+    _target(verb)
+    verb.add_argument("--func", metavar="NAME", default="", help="only this function")
+    verb.add_argument(
+        "--size", metavar="N=128", action="append", default=[], help="a symbolic size"
+    )
+
+
+def _target(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--target", metavar="TAG", default="", help=f"what to build for (default {DEFAULT})"
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise argparse.ArgumentTypeError("it names no variant")
+    return names
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line under the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: {message}\n")
