@@ -86,6 +86,20 @@ def prepare(text: str, module: str = "") -> Prepared:
     )
 
 
+def without_relax(prepared: Prepared) -> Prepared | None:
+    """The module without its Relax functions, or None when it has none or nothing else."""
+    code = Code(prepared.script)
+    relax = code.functions("R.function")
+    if not relax or not code.functions():
+        return None
+    edits = []
+    for func in relax:
+        first = min([func.lineno, *(entry.lineno for entry in func.decorator_list)])
+        start = code.offset(first, 0)
+        edits.append(Edit(start, code.end(func), ""))
+    return msgspec.structs.replace(prepared, script=prepared.script.apply(edits))
+
+
 def _choose(found: Found, module: str) -> Place:
     """The place called `module`; the last of that name, as Python would see it."""
     if not module:
@@ -206,4 +220,4 @@ def _kind(stmt: ast.stmt) -> str:
     return "code around the module, not run."
 
 
-__all__ = ["Prepared", "Unknown", "prepare"]
+__all__ = ["Prepared", "Unknown", "prepare", "without_relax"]
