@@ -219,7 +219,8 @@ class _PrimFunc:
     def _access(self, region: Any) -> Access:
         source = region.source
         name = self.buffer_names.get(_key(source))
-        return Access(name or str(source.name), str(region))
+        plain = "".join(str(region))  # TVM's own str subclass can't be encoded as JSON
+        return Access(name or str(source.name), plain)
 
     def _add_buffers(self, block: s_tir.SBlock) -> None:
         for buffer in block.alloc_buffers:
