@@ -261,7 +261,9 @@ def _tree(stmt: Any) -> list[Item]:
         return [Item("loop", str(stmt.loop_var.name), obj=stmt, children=_tree(stmt.body))]
     if isinstance(stmt, s_tir.SBlockRealize):
         block = stmt.block
-        inner = ([] if block.init is None else _tree(block.init)) + _tree(block.body)
+        inner = _tree(block.body)
+        if block.init is not None:
+            inner.insert(0, Item("stmt", "init", children=_tree(block.init)))
         return [Item("block", str(block.name_hint), obj=stmt, children=inner)]
     if isinstance(stmt, tirx.SeqStmt):
         return [item for part in stmt.seq for item in _tree(part)]
@@ -273,11 +275,21 @@ def _tree(stmt: Any) -> list[Item]:
     return below
 
 
-def _without_statements(items: list[Item]) -> list[Item]:
-    """Loops and blocks only; those under a dropped `if` or `while` move up."""
+def _without_statements(items: list[Item], initial: bool = False) -> list[Item]:
+    """Loops and blocks only; those under a dropped `if` or `while` move up.
+
+    Of T.init() only the loops stay: its blocks are no part of TVM's schedule tree.
+    """
     kept: list[Item] = []
     for item in items:
-        kept += _without_statements(item.children) if item.kind == "stmt" else [item]
+        init = initial or (item.kind == "stmt" and item.name == "init")
+        if item.kind == "stmt" or (initial and item.kind == "block"):
+            kept += _without_statements(item.children, init)
+        elif initial:
+            children = _without_statements(item.children, init)
+            kept.append(Item("loop", item.name, item.span, obj=item.obj, children=children))
+        else:
+            kept.append(item)
     return kept
 
 

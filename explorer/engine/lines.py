@@ -76,7 +76,7 @@ class _Reader:
                 name = str(args[0].value) if args and isinstance(args[0], ast.Constant) else ""
                 return [Item("block", name, span, children=inner)]
             if called == "init":
-                return inner
+                return [Item("stmt", "init", span, self._text(stmt), children=inner)]
             return [Item("stmt", "", span, self._text(stmt), children=inner)]
         if isinstance(stmt, (ast.If, ast.While)):
             inner = self.items(stmt.body) + self.items(stmt.orelse)

@@ -13,6 +13,8 @@ from explorer.model.refs import BlockRef
 def all_blocks(sch: s_tir.Schedule, func: str) -> list[Any]:
     """Every block of function `func` in pre-order, the root block first.
 
+    Blocks inside T.init() are left out: they are no part of TVM's schedule tree.
+
     Raises StepRefused when the module has no such PrimFunc.
     """
     for var, function in sch.mod.functions_items():
@@ -47,7 +49,7 @@ def loops_around(sref: Any) -> list[Any]:
 
 def block_ref(sch: s_tir.Schedule, func: str, sref: Any) -> BlockRef:
     """The reference of the block at `sref`."""
-    name = sref.stmt.name_hint
+    name = str(sref.stmt.name_hint)
     same = blocks_named(sch, func, name)
     nth = next(n for n, block in enumerate(same) if sch.get_sref(block).same_as(sref))
     return BlockRef(name, nth, func)
@@ -63,7 +65,7 @@ def _pre_order(stmt: Any, visit: Any) -> None:
         for item in stmt.seq:
             _pre_order(item, visit)
         return
-    for field in ("init", "body", "then_case", "else_case"):
+    for field in ("body", "then_case", "else_case"):
         child = getattr(stmt, field, None)
         if child is not None and isinstance(child, tirx.Stmt):
             _pre_order(child, visit)
