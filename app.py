@@ -1,4 +1,4 @@
-"""TVM Schedule Explorer: `streamlit run app.py`, or `streamlit run app.py -- FILE` to open a file."""
+"""TVM Schedule Explorer: `streamlit run app.py`, with `-- FILE` to open a file."""
 
 import streamlit as st
 

@@ -1,19 +1,20 @@
 """What the page asks the workbench, answered once and kept by content.
 
-Views are waited for (the page needs them); builds are waited for briefly; checks, timings and
+Views are waited for (the page needs them); builds are waited for briefly; NVRTC, checks and
 exports never.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import streamlit as st
 
-from explorer import workbench
-from explorer.errors import UserError
+from explorer import comparison, workbench
+from explorer.errors import Problem, UserError
 from explorer.model.loaded import Loaded, Source
-from explorer.model.result import Build, Check
+from explorer.model.result import Build
 from explorer.model.view import Exported, Proposal, View
 from explorer.ui.background import Answer, Background
 from explorer.ui.desk import Desk
@@ -21,6 +22,17 @@ from explorer.ui.desk import Desk
 PATIENCE_S = 60.0
 """A request has its own limits in the worker; this only bounds a page that waits for it."""
 BUILD_WAIT_S = 1.5
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a variant's build now: with NVRTC's word and verdicts as they come.
+
+    `waiting` names what is still being worked on; `problem` is why there is no build at all.
+    """
+
+    build: Build | None = None
+    problem: Problem | None = None
+    waiting: Literal["", "building", "checking"] = ""
 
 
 @st.cache_resource
@@ -40,39 +52,43 @@ def view(desk: Desk, variant: str = "") -> View:
     return _wait(background().ask(workbench.view, desk.source, steps, wait_s=PATIENCE_S))
 
 
-def build(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Answer[Build]:
-    """The variant compiled for the experiment's target."""
+def result(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Result:
+    """The variant compiled for the experiment's target, as far as it is known now."""
+    source, steps, sizes = desk.source, _steps(desk, variant), desk.experiment.sizes
+    target = desk.experiment.target
+    made = background().ask(workbench.build, source, steps, target, sizes, wait_s=wait_s)
+    if made.value is None:
+        return Result(problem=made.problem, waiting="building" if made.pending else "")
+    build = made.value
+    if not any(function.kernels for function in build.functions):
+        return Result(build=comparison.with_times(build))
+    compiled = background().ask(workbench.compile_check, source, steps, target)
+    if compiled.value is not None:
+        build = comparison.with_compiled(build, compiled.value)
+    waiting = compiled.pending
+    if made.value.status == "built":
+        checks = background().ask(workbench.check, source, steps, target, sizes)
+        waiting = waiting or checks.pending
+        if checks.value is not None:
+            build = comparison.with_checks(build, checks.value)
+        elif checks.problem is not None:
+            build = comparison.with_checks(build, unchecked(build, checks.problem))
+    return Result(build=comparison.with_times(build), waiting="checking" if waiting else "")
+
+
+def exported(desk: Desk, form: str, check: str) -> Answer[Exported]:
+    """The current variant as a file, made and verified in the background."""
     experiment = desk.experiment
-    return background().ask(
-        workbench.build, desk.source, _steps(desk, variant), experiment.target, experiment.sizes,
-        wait_s=wait_s,
-    )  # fmt: skip
+    alone = msgspec.structs.replace(experiment, variants=(desk.current,))
+    return background().ask(_export, alone, desk.variant, form, check)
 
 
-def checkable(build: Build) -> bool:
-    """Whether there is anything to run: a kernel in every function that needs one."""
-    return build.status == "built" and any(function.kernels for function in build.functions)
-
-
-def checks(desk: Desk, variant: str = "") -> Answer[dict[str, Check]]:
-    """The verdict per function of a built variant."""
-    experiment = desk.experiment
-    return background().ask(
-        workbench.check, desk.source, _steps(desk, variant), experiment.target, experiment.sizes
-    )
-
-
-def exported(desk: Desk, form: str, variant: str = "") -> Answer[Exported]:
-    """A file to save, made and verified in the background."""
-    experiment = desk.experiment
-    return background().ask(
-        workbench.export, desk.source, _steps(desk, variant), experiment.target, experiment.sizes,
-        form,
-    )  # fmt: skip
+def _export(experiment: Any, variant: str, form: str, check: str) -> Exported:
+    return workbench.export_experiment(experiment, variant, form, check=check)
 
 
 def proposed(desk: Desk, strategy: str, function: str = "", rule: str = "") -> Proposal:
-    """What TVM would do.  Raises UserError."""
+    """What TVM would do after the current steps.  Raises UserError."""
     return _wait(
         background().ask(
             workbench.propose, desk.source, desk.current.steps, strategy,
@@ -96,6 +112,14 @@ def schedule_read(desk: Desk, text: str) -> Proposal:
     return _wait(
         background().ask(workbench.read_schedule, desk.source, text, (), wait_s=PATIENCE_S)
     )
+
+
+def unchecked(build: Build, problem: Problem) -> dict[str, Any]:
+    """A verdict of "not checked" with its reason, for a check that did not end."""
+    from explorer.model.result import Check
+
+    why = " ".join(part for part in (problem.what, problem.why) if part)
+    return {f.name: Check(status="not_checked", detail=why) for f in build.functions if f.kernels}
 
 
 def _steps(desk: Desk, variant: str) -> tuple[Any, ...]:

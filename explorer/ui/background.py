@@ -1,7 +1,7 @@
 """Answers that may take a while: asked once, kept by content, waited for only briefly.
 
 The page asks for what it needs on every run; a question that was asked before costs a look-up.
-Failures are kept too, except a worker that died: the next run asks again.
+Refusals are kept too; after a worker that died, or a bug, the next run asks again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from explorer.errors import Problem, UserError, WorkerDied
+from explorer.worker.client import WorkerBug
 
 T = TypeVar("T")
 KEPT = 512
@@ -48,8 +49,8 @@ class Background:
     def ask(self, verb: Callable[..., T], *args: Any, wait_s: float = 0.0) -> Answer[T]:
         """The answer to `verb(*args)`, waiting at most `wait_s` seconds for it.
 
-        Arguments are plain data; their JSON is the key.  An error that is not a UserError is a
-        bug and is raised here.
+        Arguments are plain data; their JSON is the key.  A bug in a worker is a problem with its
+        traceback as details; a bug on this side is raised.
         """
         key = verb.__name__.encode() + msgspec.json.encode(args)
         with self._lock:
@@ -66,11 +67,17 @@ class Background:
                 return Answer()
             raise
         except WorkerDied as error:
-            with self._lock:
-                self._futures.pop(key, None)
+            self._forget(key)
             return Answer(problem=error.problem)
+        except WorkerBug as error:
+            self._forget(key)
+            return Answer(problem=bug(error))
         except UserError as error:
             return Answer(problem=error.problem)
+
+    def _forget(self, key: bytes) -> None:
+        with self._lock:
+            self._futures.pop(key, None)
 
     def _count(self, _: Future[Any]) -> None:
         with self._count_lock:
@@ -82,3 +89,12 @@ class Background:
             if len(self._futures) <= KEPT:
                 return
             del self._futures[key]
+
+
+def bug(error: WorkerBug) -> Problem:
+    """A fault of this program in a worker, told as what it is."""
+    last = str(error).strip().splitlines()[-1] if str(error).strip() else ""
+    return Problem(
+        kind="WorkerBug", what="This is a fault of the explorer, not of your text.", why=last,
+        do="Please report it with the details.", details=str(error),
+    )  # fmt: skip

@@ -149,7 +149,7 @@ def duplicate(desk: Desk) -> Desk:
 
 
 def rename(desk: Desk, name: str) -> Desk:
-    """Rename the current variant.  Raises UserError when it is the original or the name is taken."""
+    """Rename the current variant.  Raises UserError on the original and on a taken name."""
     name = " ".join(name.split())[:NAME_CHARS]
     if name == desk.variant:
         return desk
@@ -223,6 +223,4 @@ def selected_node(desk: Desk, nest: Nest) -> tuple[Function, Node] | None:
 
 
 def _put(desk: Desk, variant: Variant) -> Desk:
-    return msgspec.structs.replace(
-        desk, experiment=desk.experiment.put(variant), form=None
-    )
+    return msgspec.structs.replace(desk, experiment=desk.experiment.put(variant), form=None)

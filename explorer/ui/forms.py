@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.errors import StepRefused
 from explorer.model.nest import Function, Node
 from explorer.primitives import STEPS, Offer
 from explorer.primitives.base import defaults_of
@@ -27,19 +26,6 @@ def open_fields(offer: Offer) -> list[tuple[Field, Any]]:
     cls = STEPS[offer.op]
     defaults = dict(zip(cls.__struct_fields__, defaults_of(cls), strict=True))
     return [(f, defaults[f.name]) for f in cls.form if f.name not in offer.known]
-
-
-def step_of(offer: Offer, given: dict[str, Any], function: Function) -> Any:
-    """The step an offer becomes with what was filled in.  Raises StepRefused naming the field."""
-    values = dict(offer.known)
-    for field, default in open_fields(offer):
-        value = given.get(field.name)
-        if value is None or value == "" or value == ():
-            if default is _REQUIRED:
-                raise StepRefused(f"{field.label} is needed.", field.help)
-            continue
-        values[field.name] = field.convert(value, function)
-    return STEPS[offer.op](**values)
 
 
 _REQUIRED = defaults_of(STEPS["bind"])[0]

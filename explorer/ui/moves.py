@@ -10,14 +10,15 @@ from typing import Any
 
 import msgspec
 
+from explorer import workbench
 from explorer.errors import StepRefused, UserError
 from explorer.experiment import Experiment
 from explorer.model.loaded import Source
 from explorer.model.nest import Function
 from explorer.model.result import RuleOutcome
 from explorer.model.view import Proposal
-from explorer.primitives import Offer, decode_steps, offers
-from explorer.ui import ask, forms
+from explorer.primitives import Offer, make, offers
+from explorer.ui import ask
 from explorer.ui import desk as desks
 from explorer.ui.desk import Desk
 
@@ -76,7 +77,7 @@ def take(desk: Desk, offer: Offer) -> Desk:
 
 def fill(desk: Desk, offer: Offer, given: dict[str, Any], function: Function) -> Desk:
     """Do what is offered with the values of its form.  Raises StepRefused naming the field."""
-    return act(desk, forms.step_of(offer, given, function))
+    return act(desk, make(offer.op, {**offer.known, **given}, function))
 
 
 def graph_action(desk: Desk, action: dict[str, str]) -> Desk:
@@ -116,7 +117,7 @@ def schedule_text(desk: Desk, text: str, name: str) -> Desk:
 
 def _propose(desk: Desk, name: str, proposal: Proposal, *, extend: bool = False) -> Desk:
     """The proposal as a new variant; or behind the current one where `extend` and it may change."""
-    steps = decode_steps(msgspec.json.encode(proposal.steps))
+    steps = workbench.steps_of(proposal)
     if not steps:
         raise UserError(_why_nothing(proposal), do="The variant stays as it was.")
     if extend and desk.variant != desks.ORIGINAL:
@@ -133,4 +134,3 @@ def why(outcome: RuleOutcome) -> str:
     """One outcome as a phrase."""
     reason = f": {outcome.reason}" if outcome.reason else ""
     return f"{outcome.rule} {outcome.status} {outcome.function}{reason}"
-

@@ -6,8 +6,9 @@ from __future__ import annotations
 import sys
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from explorer import samples, workbench
+from explorer import workbench
 from explorer.errors import Problem, UserError
 from explorer.model.view import View
 from explorer.ui import ask, moves, state, theme
@@ -15,11 +16,24 @@ from explorer.ui import desk as desks
 from explorer.ui.components.link import link
 from explorer.ui.desk import Desk
 from explorer.ui.panels import (
-    automatic, code, compare, export, findings, graph, header, inspector, opening, source, variants,
+    automatic,
+    code,
+    compare,
+    export,
+    findings,
+    graph,
+    header,
+    inspector,
+    opening,
+    source,
+    variants,
 )  # fmt: skip
+from explorer.ui.words import Badge, result_badge
 
 HEIGHT = 600
 POLL_S = 0.4
+FIRST_SAMPLE = "03_matmul_float32"
+"""A new page opens this: three loops, nothing bound, three cures."""
 
 
 def draw() -> None:
@@ -54,7 +68,7 @@ def _first_visit() -> None:
         st.session_state["screen"] = "open"
         return
     told = state.notice()
-    opening.open_sample(samples.FIRST)
+    opening.open_sample(FIRST_SAMPLE)
     if told is not None:
         state.tell(told)
 
@@ -83,7 +97,7 @@ def _bench(desk: Desk) -> None:
         if script.open:
             with script:
                 code.draw_script(view, HEIGHT - 14)
-    built = ask.build(desk, wait_s=ask.BUILD_WAIT_S)
+    built = ask.result(desk, wait_s=ask.BUILD_WAIT_S)
     with middle:
         if cuda.open:
             with cuda:
@@ -96,21 +110,22 @@ def _bench(desk: Desk) -> None:
                 code.draw_changes(ask.view(desk, desks.ORIGINAL), view, desk.variant, HEIGHT - 14)
     with st.container(key="link"):
         link(
-            key="linked", selected=desk.selected, offers=found, lit=findings.lit(built.value, view.nest),
-            marks=code.cuda_marks(desk, view.nest, built.value),
+            key="linked", selected=desk.selected, offers=found,
+            lit=findings.lit(built.build, view.nest),
+            marks=code.cuda_marks(desk, view.nest, built.build),
         )  # fmt: skip
-    if built.value is not None:
+    if built.build is not None:
         with callout:
-            findings.callout(desk, built.value, view.nest)
-    badges = variants.badges(desk)
+            findings.callout(desk, built.build, view.nest)
+    results = variants.results(desk)
     with strip:
-        variants.draw(desk, badges)
-    pending = _below(desk, view, badges, built.value)
-    if pending or any(badge.tone == "busy" for badge in badges.values()):
+        variants.draw(desk, {name: result_badge(one) for name, one in results.items()})
+    pending = _below(desk, view, results)
+    if pending or any(one.waiting for one in results.values()):
         st.fragment(_poll, run_every=POLL_S)(finished)
 
 
-def _below(desk: Desk, view: View, badges: dict[str, object], build: object) -> bool:
+def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
     """The tabs under the workbench; only the open one is drawn.  True while one waits."""
     tabs = st.tabs(
         ["Findings", "Compare", "Automatic", "Export", "Source"], key="below", on_change="rerun"
@@ -118,10 +133,10 @@ def _below(desk: Desk, view: View, badges: dict[str, object], build: object) -> 
     found, side, auto, out, text = tabs
     if found.open:
         with found:
-            findings.draw(desk, build)
+            findings.draw(desk, results[desk.variant].build)
     if side.open:
         with side:
-            compare.draw(desk, badges)
+            compare.draw(desk, results)
     if auto.open:
         with auto:
             automatic.draw(desk, view.nest)
@@ -130,7 +145,7 @@ def _below(desk: Desk, view: View, badges: dict[str, object], build: object) -> 
             source.draw(desk)
     if out.open:
         with out:
-            return export.draw(desk)
+            return export.draw(desk, results[desk.variant])
     return False
 
 
@@ -140,10 +155,10 @@ def _poll(finished: int) -> None:
         st.rerun()
 
 
-def variants_only(desk: Desk, strip: object) -> None:
+def variants_only(desk: Desk, strip: DeltaGenerator) -> None:
     """The strip without verdicts, when the current variant can't be replayed right now."""
     with strip:
-        variants.draw(desk, {name: variants.Badge("", "calm") for name in desks.names(desk)})
+        variants.draw(desk, {name: Badge("", "calm") for name in desks.names(desk)})
 
 
 def _failed(problem: Problem) -> None:

@@ -84,4 +84,4 @@ def go(screen: Screen) -> None:
 def fired(key: str, event: str) -> Any:
     """What a component of that key fired in this run, or None."""
     result = st.session_state.get(key)
-    return result.get(event) if hasattr(result, "get") else None
+    return getattr(result, event, None) if result is not None else None

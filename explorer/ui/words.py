@@ -9,6 +9,7 @@ import msgspec
 
 from explorer.model.nest import Block, Buffer, Loop, Node
 from explorer.model.result import Build, Check, CheckStatus, FunctionBuild, Kernel, Time
+from explorer.ui.ask import Result
 
 Tone = Literal["good", "bad", "warn", "calm", "busy"]
 
@@ -33,7 +34,7 @@ _WORST: tuple[CheckStatus, ...] = (
     "out_of_bounds", "mismatch", "race", "deadlock", "not_checked", "match",
 )  # fmt: skip
 BUSY = Badge("building…", "busy", "The CUDA text is being made.")
-CHECKING = Badge("checking…", "busy", "The kernels are being run on the emulator.")
+CHECKING = Badge("checking…", "busy", "NVRTC compiles the kernels and the emulator runs them.")
 
 
 def check_badge(check: Check) -> Badge:
@@ -43,32 +44,46 @@ def check_badge(check: Check) -> Badge:
     return Badge(text, tone, detail)
 
 
-def worst(checks: dict[str, Check]) -> Check | None:
-    """The verdict that counts for a whole variant; None when nothing had to be checked."""
-    found = sorted(checks.values(), key=lambda check: _WORST.index(check.status))
-    return found[0] if found else None
+def worst(build: Build) -> Check | None:
+    """The verdict that counts for a whole build; None when nothing in it is a kernel."""
+    checks = [function.check for function in build.functions if function.kernels]
+    return min(checks, key=lambda check: _WORST.index(check.status), default=None)
 
 
-def build_badge(build: Build, checks: dict[str, Check] | None) -> Badge:
-    """A variant's badge; `checks` is None while they run."""
+def result_badge(result: Result) -> Badge:
+    """A variant's badge: the first thing that is wrong with it, else the verdict."""
+    build = result.build
+    if build is None:
+        why = result.problem.what if result.problem is not None else ""
+        return BUSY if result.waiting else Badge("does not build", "bad", why)
     bare = [f for f in build.functions if f.status == "no_kernel"]
     if bare:
-        return Badge("no kernel", "bad", "; ".join(f.reason or f.name for f in bare))
+        text = "does not build" if all(f.kernels for f in bare) else "no kernel"
+        return Badge(text, "bad", " ".join(f.reason or f.name for f in bare))
     if build.status == "refused":
         return Badge("refused", "bad", build.reason)
     if build.status == "failed":
         return Badge("does not build", "bad", build.reason)
     if build.status == "not_applicable":
-        return Badge("not for this", "calm", build.reason)
+        return Badge("nothing to build", "calm", build.reason)
+    verdict = worst(build)
+    if verdict is not None and CHECKS[verdict.status][1] == "bad":
+        return check_badge(verdict)
     wrong = [f for f in build.findings if f.severity == "error"]
-    if checks is None:
-        return Badge("error", "bad", wrong[0].message) if wrong else CHECKING
-    verdict = worst(checks)
-    if wrong and (verdict is None or verdict.status in ("match", "not_checked")):
+    if wrong:
         return Badge("error", "bad", wrong[0].message)
-    if verdict is None:
-        return Badge("built", "calm", "Nothing in it had to be checked.")
-    return check_badge(verdict)
+    if result.waiting:
+        return CHECKING
+    return check_badge(verdict) if verdict is not None else Badge("built", "calm", "")
+
+
+def kernel_badge(function: FunctionBuild, waiting: str) -> Badge:
+    """The verdict of the function a kernel belongs to."""
+    if function.status == "no_kernel":
+        return Badge("does not build", "bad", function.reason)
+    if waiting and function.check.status == "not_checked":
+        return CHECKING
+    return check_badge(function.check)
 
 
 def launch(kernel: Kernel) -> str:

@@ -22,4 +22,3 @@ def component(folder: Path, html: str) -> Any:
         css=style.read_text() if style.exists() else None,
         js=(folder / f"{name}.js").read_text(),
     )
-

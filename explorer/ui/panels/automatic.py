@@ -1,4 +1,4 @@
-"""Let TVM schedule: any strategy or single rule, on all functions or one; and what each rule said."""
+"""Let TVM schedule: a strategy or a single rule, on all functions or one; what each rule said."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ import streamlit as st
 from explorer.model.nest import Nest
 from explorer.model.result import Build
 from explorer.model.view import View
-from explorer.ui import marks
 from explorer.ui import desk as desks
-from explorer.ui.background import Answer
+from explorer.ui import marks
+from explorer.ui.ask import Result
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
-from explorer.ui.words import Badge, badge_html, kernels_of, launch
+from explorer.ui.words import badge_html, kernel_badge, kernels_of, launch
 
 TABS = ("TVMScript", "CUDA", "Host", "Changes")
 
@@ -50,36 +50,39 @@ def draw_script(view: View, height: int) -> None:
     )  # fmt: skip
 
 
-def draw_cuda(built: Answer[Build], height: int) -> None:
+def draw_cuda(built: Result, height: int) -> None:
     """The device text with its boilerplate folded, or why there is none."""
-    build = built.value
+    build = built.build
     if build is None:
         problem = built.problem
-        st.info("The CUDA text is being made…") if problem is None else st.error(problem.what)
+        if problem is None:
+            st.info("The CUDA text is being made…")
+        else:
+            st.error(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
         return
     if not build.source:
         st.info(_why_no_source(build))
         return
-    for function, kernel in kernels_of(build):
-        status = Badge("host loop", "bad") if kernel.launches != "1" else None
-        st.html(
-            f'<div class="kernel"><code>{html.escape(kernel.name)}</code>'
-            f"<span>{html.escape(launch(kernel))}</span>"
-            f"{badge_html(status) if status else ''}</div>"
-        )
-        del function
+    shown = kernels_of(build)
+    lines = [
+        f'<div class="kernel"><code>{html.escape(kernel.name)}</code>'
+        f"<span>{html.escape(launch(kernel))}</span>"
+        f"{badge_html(kernel_badge(function, built.waiting))}</div>"
+        for function, kernel in shown
+    ]
+    st.html(f'<div class="kernels">{"".join(lines)}</div>')
     codeview(
-        build.source, "cuda", key="cuda", height=height - 26 * min(len(kernels_of(build)), 4),
+        build.source, "cuda", key="cuda", height=height - 16 - 22 * min(len(shown), 3),
         label="CUDA source", pane="cuda", folds=marks.boilerplate(build.source),
     )  # fmt: skip
 
 
-def draw_host(built: Answer[Build], height: int) -> None:
+def draw_host(built: Result, height: int) -> None:
     """The host code that launches the kernels."""
-    if built.value is None or not built.value.host:
+    if built.build is None or not built.build.host:
         st.info("There is no host code: nothing was built.")
         return
-    codeview(built.value.host, "cuda", key="host", height=height, label="Host code")
+    codeview(built.build.host, "cuda", key="host", height=height, label="Host code")
 
 
 def draw_changes(original: View, view: View, name: str, height: int) -> None:

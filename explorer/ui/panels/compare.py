@@ -11,21 +11,34 @@ from explorer.ui import ask, marks
 from explorer.ui import desk as desks
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
-from explorer.ui.words import Badge, badge_html, dims, kernels_of, launch, size, table_html, time_text
+from explorer.ui.words import (
+    badge_html,
+    dims,
+    kernels_of,
+    launch,
+    result_badge,
+    size,
+    table_html,
+    time_text,
+)  # fmt: skip
 
 COLUMNS = 4
 HEIGHT = 520
 
 
-def draw(desk: Desk, badges: dict[str, Badge]) -> None:
+def draw(desk: Desk, results: dict[str, ask.Result]) -> None:
     """Pick what to compare, then table and code."""
     names = desks.names(desk)
-    st.html(summary(desk, badges))
+    st.html(summary(desk, results))
     if len(names) < 2:
         st.caption("There is one variant so far. New variant above the graph makes another.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         picked = st.pills(
-            "Side by side", names, selection_mode="multi", default=names[:COLUMNS], key=f"cmp_{len(names)}"
+            "Side by side",
+            names,
+            selection_mode="multi",
+            default=names[:COLUMNS],
+            key=f"cmp_{len(names)}",
         )
         what = st.segmented_control(
             "Code", ["CUDA", "TVMScript"], default="CUDA", key="cmp_code", required=True
@@ -41,22 +54,21 @@ def draw(desk: Desk, badges: dict[str, Badge]) -> None:
         return
     for name, column in zip(picked, st.columns(max(len(picked), 1)), strict=False):
         with column:
-            _column(desk, name, what, badges[name])
+            _column(desk, name, what, results[name])
 
 
-def summary(desk: Desk, badges: dict[str, Badge]) -> str:
+def summary(desk: Desk, results: dict[str, ask.Result]) -> str:
     """One row a variant: status, kernels, launch, shared memory, findings, verdict, time."""
-    rows = [_row(desk, name, badge) for name, badge in badges.items()]
+    rows = [_row(desk, name, one) for name, one in results.items()]
     head = ["Variant", "Verdict", "Kernels", "Grid × block", "Shared", "Findings", "Time", "Steps"]
     return table_html(head, rows, f"Built for {desk.experiment.target}")
 
 
-def _row(desk: Desk, name: str, badge: Badge) -> list[str]:
-    built = ask.build(desk, name)
+def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
+    badge, build = result_badge(result), result.build
     steps = desk.experiment.variant(name)
     count = str(len(steps.steps)) if steps is not None else "0"
     verdict = f"{badge_html(badge)}<div>{html.escape(badge.why)}</div>"
-    build = built.value
     if build is None or not kernels_of(build):
         reason = build.reason if build is not None else ""
         missing = "no kernel" if build is not None else "not built yet"
@@ -99,15 +111,15 @@ def _time(build: Build) -> str:
 def _text(desk: Desk, name: str, what: str | None) -> str:
     if what == "TVMScript":
         return ask.view(desk, name).script
-    built = ask.build(desk, name, wait_s=ask.BUILD_WAIT_S)
-    return built.value.source if built.value is not None else ""
+    built = ask.result(desk, name, wait_s=ask.BUILD_WAIT_S).build
+    return built.source if built is not None else ""
 
 
-def _column(desk: Desk, name: str, what: str | None, badge: Badge) -> None:
-    st.html(f'<div class="kernel"><b>{html.escape(name)}</b>{badge_html(badge)}</div>')
-    built = ask.build(desk, name).value
-    if what == "CUDA":
-        st.html("".join(f'<p class="why">{html.escape(launch(k))}</p>' for _, k in kernels_of(built)) if built else "")
+def _column(desk: Desk, name: str, what: str | None, result: ask.Result) -> None:
+    badge, build = result_badge(result), result.build
+    launches = [launch(kernel) for _, kernel in kernels_of(build)] if build is not None else []
+    told = "".join(f'<p class="why">{html.escape(text)}</p>' for text in launches)
+    st.html(f'<div class="kernel"><b>{html.escape(name)}</b>{badge_html(badge)}</div>{told}')
     text = _text(desk, name, what)
     if not text:
         st.info(badge.why or "There is no CUDA text: nothing was built.")

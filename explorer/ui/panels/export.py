@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.ui import ask
 from explorer.ui.desk import Desk
 from explorer.ui.panels.header import file_stem
+from explorer.ui.words import worst
 
 FORMS = {
     "python": "Python script",
@@ -15,8 +16,8 @@ FORMS = {
     "trace": "JSON trace",
 }
 ABOUT = {
-    "python": "One file that needs TVM and numpy: the module, the steps, the build, a check against "
-    "a reference, and timing when there is a GPU.",
+    "python": "One file that needs TVM and numpy: the module, the steps, the build, a check "
+    "against a reference, and timing when there is a GPU.",
     "tvmscript": "The scheduled module as text.",
     "cuda": "The device text of this build.",
     "trace": "TVM's own trace: opens again here, and in TVM with Trace.apply_json_to_schedule.",
@@ -24,16 +25,19 @@ ABOUT = {
 MIMES = {"python": "text/x-python", "tvmscript": "text/x-python", "trace": "application/json"}
 
 
-def draw(desk: Desk) -> bool:
+def draw(desk: Desk, result: ask.Result) -> bool:
     """One row a format; True while something is still being made."""
-    pending = False
-    for form, title in FORMS.items():
-        pending = _row(desk, form, title) or pending
-    return pending
+    if result.waiting:
+        st.caption("The export waits for the verdict, which is written into it.")
+        return True
+    verdict = worst(result.build) if result.build is not None else None
+    check = f"{verdict.status}: {verdict.detail}" if verdict is not None else ""
+    pending = [_row(desk, form, title, check) for form, title in FORMS.items()]
+    return any(pending)
 
 
-def _row(desk: Desk, form: str, title: str) -> bool:
-    answer = ask.exported(desk, form)
+def _row(desk: Desk, form: str, title: str, check: str) -> bool:
+    answer = ask.exported(desk, form, check)
     left, right = st.columns([1, 3], vertical_alignment="center")
     with left:
         if answer.value is not None:

@@ -1,11 +1,13 @@
-"""What is wrong or slow: a sentence with one-click cures above the graph, and the full list below."""
+"""What is wrong or slow: one sentence with one-click cures on top, and the full list below."""
 
 from __future__ import annotations
 
 import html
+from textwrap import shorten
 
 import streamlit as st
 
+from explorer.findings import CHECKS
 from explorer.model.nest import Loop, Nest
 from explorer.model.result import Build, Finding
 from explorer.ui import desk as desks
@@ -15,6 +17,7 @@ from explorer.ui.words import Badge, Tone, badge_html, table_html
 
 TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "info": "calm"}
 SHOWN_CURES = 4
+SHOWN_PLACES = 12
 HEADLINES = {"no_kernel": "No kernel", "partly_on_host": "Partly on the host"}
 
 
@@ -67,19 +70,21 @@ def callout(desk: Desk, build: Build, nest: Nest) -> None:
         return
     first = found[0]
     more = f" And {len(found) - 1} more below." if len(found) > 1 else ""
-    with st.container(border=True, key="callout"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(
-                f'<div class="callout">{badge_html(Badge(HEADLINES.get(first.code, "Error"), "bad"))} '
-                f"{html.escape(first.message)}{more}</div>",
-                width="stretch",
-            )
-            for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
-                st.button(
-                    cure_label(cure_id, nest), key=f"cure_{cure_id}",
-                    type="primary" if n == 0 else "secondary",
-                    on_click=state.do, args=(moves.cure, cure_id),
-                )  # fmt: skip
+    badge = badge_html(Badge(HEADLINES.get(first.code, "Error"), "bad"))
+    row = st.container(
+        border=True, key="callout", horizontal=True, vertical_alignment="center", gap="small"
+    )
+    with row:
+        st.html(
+            f'<div class="callout">{badge} {html.escape(first.message)}{more}</div>',
+            width="stretch",
+        )
+        for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
+            st.button(
+                cure_label(cure_id, nest), key=f"cure_{cure_id}",
+                type="primary" if n == 0 else "secondary",
+                on_click=state.do, args=(moves.cure, cure_id),
+            )  # fmt: skip
 
 
 def draw(desk: Desk, build: Build | None) -> None:
@@ -93,20 +98,33 @@ def draw(desk: Desk, build: Build | None) -> None:
     rows = [
         [
             badge_html(Badge(f.severity, TONES[f.severity])),
-            f"<code>{html.escape(f.code)}</code>",
+            _check_html(f.code),
             html.escape(f"{f.function}: {f.where}" if f.where else f.function),
             html.escape(f.message),
             html.escape(f.cure),
         ]
         for f in build.findings
     ]
-    st.html(table_html(["", "Check", "Where", "What", "What to try"], rows, f"{desk.variant}: static checks"))
-    nodes = list(dict.fromkeys(f.node for f in build.findings if f.node))
-    if nodes:
-        with st.container(horizontal=True, gap="xsmall"):
-            st.html('<span class="group">Show in the graph:</span>')
-            for node in nodes[:12]:
-                st.button(node, key=f"goto_{node}", on_click=state.do, args=(desks.select, node))
+    head = ["", "Check", "Where", "What", "What to try"]
+    st.html(table_html(head, rows, f"{desk.variant}: static checks"))
+    places = {f.node: f.where or f.node for f in build.findings if f.node}
+    if places:
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.html('<span class="group">Show in the graph:</span>', width="content")
+            for node, where in list(places.items())[:SHOWN_PLACES]:
+                st.button(
+                    shorten(where, 40, placeholder="…"), key=f"goto_{node}",
+                    on_click=state.do, args=(desks.select, node),
+                )  # fmt: skip
+
+
+def _check_html(code: str) -> str:
+    """The check's title, opening to what it is and why it matters."""
+    check = CHECKS.get(code)
+    if check is None:
+        return f"<code>{html.escape(code)}</code>"
+    about = "".join(f"<p>{html.escape(part)}</p>" for part in (check.__doc__ or "").split("\n\n"))
+    return f"<details><summary>{html.escape(check.TITLE)}</summary>{about}</details>"
 
 
 def _details(text: str) -> None:

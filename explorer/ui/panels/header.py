@@ -1,4 +1,4 @@
-"""The top line: what is open, what it is built for, sizes, workers, and the experiment as a file."""
+"""The top line: what is open, what it is built for, sizes, and the experiment as a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from explorer.errors import SizeError, UserError
 from explorer.experiment import dump
 from explorer.model.target import Target
 from explorer.ui import desk as desks
-from explorer.ui import state
+from explorer.ui import moves, state
 from explorer.ui.desk import Desk
-from explorer.ui.words import size
+from explorer.ui.words import facts_html, size
 
 WORKERS = {
     "ready": "Workers ready",
@@ -54,7 +54,6 @@ def file_stem(desk: Desk) -> str:
 def _modules(desk: Desk) -> None:
     if len(desk.loaded.modules) < 2:
         return
-    from explorer.ui import moves
 
     def change() -> None:
         state.do(moves.other_module, st.session_state["module"])
@@ -66,31 +65,28 @@ def _modules(desk: Desk) -> None:
 
 
 def _target(desk: Desk) -> None:
-    with st.popover(f"Target: {target_name(desk.experiment.target)}", key="target_pop"):
-        known = [target.tag for target in all_targets()]
-        current = desk.experiment.target
-        options = known if current in known else [current, *known]
-
-        def change() -> None:
-            picked = st.session_state["target"]
-            if picked:
-                state.do(_checked_target, picked)
-
-        st.selectbox(
-            "Build for", options, index=options.index(current), key="target", on_change=change,
-            accept_new_options=True, width=340,
-            help="Type to search TVM's tags, or write an architecture like sm_90.",
-        )  # fmt: skip
+    current = desk.experiment.target
+    with st.popover(f"Target: {target_name(current)}", key="target_pop", on_change="rerun") as pop:
+        if not pop.open:
+            return
         try:
+            known = [target.tag for target in workbench.targets()]
             st.html(_limits(workbench.target(current)))
         except UserError as error:
             st.caption(str(error))
+            known = []
+        options = known if current in known else [current, *known]
+        st.selectbox(
+            "Build for", options, index=options.index(current), key="target", width=340,
+            accept_new_options=True, on_change=_change_target,
+            help="Type to search TVM's tags, or write an architecture like sm_90.",
+        )  # fmt: skip
 
 
-@st.cache_data(show_spinner=False)
-def all_targets() -> list[Target]:
-    """Every target with a name, TVM's tags and the local GPU; empty while the workers start."""
-    return list(workbench.targets())
+def _change_target() -> None:
+    picked = st.session_state["target"]
+    if picked:
+        state.do(_checked_target, picked)
 
 
 def target_name(tag: str) -> str:
@@ -111,8 +107,6 @@ def _limits(target: Target) -> str:
             ("registers per block", str(target.registers_per_block)),
         ]
     rows += [("filled in", text) for text in target.assumed]
-    from explorer.ui.words import facts_html
-
     return facts_html(rows)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+from textwrap import shorten
 
 import streamlit as st
 
 from explorer.errors import Problem
 from explorer.model.nest import Function, Nest, Node
-from explorer.model.view import View
+from explorer.model.view import StepView, View
 from explorer.primitives import Offer
 from explorer.ui import desk as desks
 from explorer.ui import forms, moves, state
@@ -17,6 +18,7 @@ from explorer.ui.desk import Desk
 from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
 
 STEPS_HEIGHT = 190
+LINE_CHARS = 160
 
 
 def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
@@ -32,9 +34,7 @@ def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
 
 
 def _node(desk: Desk, function: Function, node: Node, found: list[Offer]) -> None:
-    st.html(
-        f'<div class="node-title">{html.escape(node_title(node))}</div>{facts_html(node_facts(node))}'
-    )
+    _titled(node_title(node), facts_html(node_facts(node)))
     _refused(state.notice())
     form = desk.form
     if form is not None and form.node == node.id:
@@ -91,30 +91,31 @@ def _buffer(desk: Desk, nest: Nest) -> bool:
     found = [b for b in function.buffers if b.name == buffer] if function is not None else []
     if not found:
         return False
-    st.html(
-        f'<div class="node-title">Buffer {html.escape(buffer)}</div>{facts_html(buffer_facts(found[0]))}'
-    )
+    _titled(f"Buffer {buffer}", facts_html(buffer_facts(found[0])))
     return True
 
 
 def _nothing(nest: Nest) -> None:
-    st.html(
-        '<div class="node-title">Nothing selected</div>'
+    _titled(
+        "Nothing selected",
         '<p class="why">Click a loop or a block in the graph: what can be done with it appears '
-        "here. Right-click, double-click or M opens the same as a menu.</p>"
+        "here. Right-click, double-click or M opens the same as a menu.</p>",
     )
     for function in nest.functions:
         if function.note:
-            st.html(
-                f'<p class="why"><b>{html.escape(function.name)}</b>: {html.escape(function.note)}</p>'
-            )
+            st.html(f'<p class="why">{html.escape(f"{function.name}: {function.note}")}</p>')
+
+
+def _titled(title: str, body_html: str) -> None:
+    st.html(f'<div class="node-title">{html.escape(title)}</div>{body_html}')
 
 
 def _steps(desk: Desk, view: View) -> None:
     current = desk.current
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         count = len(current.steps)
-        st.html(f'<span class="group">Steps{f" ({count})" if count else ""}</span>', width="stretch")
+        title = f"Steps ({count})" if count else "Steps"
+        st.html(f'<span class="group">{title}</span>', width="stretch")
         st.button(
             "Undo", key="undo", on_click=state.do, args=(desks.undo,), shortcut="u",
             disabled=not current.steps,
@@ -126,20 +127,20 @@ def _steps(desk: Desk, view: View) -> None:
     if not current.steps and not current.undone:
         st.html('<p class="why">Each action becomes one line of Python here.</p>')
         return
-    rows = [_row(step.lines, step.refusal) for step in view.steps]
-    rows += [{"line": short(step), "state": "undone", "why": "", "details": ""} for step in current.undone]
+    rows = [_row(step) for step in view.steps]
+    rows += [
+        {"line": short(step), "state": "undone", "why": "", "details": ""}
+        for step in current.undone
+    ]
     steplist(rows, key="steplist", height=STEPS_HEIGHT - 66, on_action=_step_action)
 
 
-def _row(lines: tuple[str, ...], refusal: object) -> dict[str, str]:
-    from explorer.errors import Refusal
-
-    line = lines[-1] if lines else ""
-    if isinstance(refusal, Refusal):
-        return {
-            "line": line, "state": "refused", "why": refusal.sentence(), "details": refusal.details
-        }  # fmt: skip
-    return {"line": line, "state": "done", "why": "", "details": ""}
+def _row(step: StepView) -> dict[str, str]:
+    line = shorten(step.lines[-1] if step.lines else "", LINE_CHARS, placeholder=" …")
+    if step.refusal is None:
+        return {"line": line, "state": "done", "why": "", "details": ""}
+    why, details = step.refusal.sentence(), step.refusal.details
+    return {"line": line, "state": "refused", "why": why, "details": details}
 
 
 def short(step: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -18,7 +20,7 @@ MAX_BYTES = 1_000_000
 DEFAULT_TARGET = Experiment(source=Source("")).target
 
 
-def target() -> str:
+def next_target() -> str:
     """The target of what is open, kept for what is opened next."""
     desk = state.desk()
     return desk.experiment.target if desk is not None else DEFAULT_TARGET
@@ -27,7 +29,7 @@ def target() -> str:
 def open_text(text: str, title: str) -> None:
     """Open a module; on failure stay, with the text and the reason at hand."""
     st.session_state["failed_text"] = text
-    _opened(lambda: moves.open_text(Source(text), title=title, target=target()))
+    _opened(lambda: moves.open_text(Source(text), title=title, target=next_target()))
 
 
 def open_sample(name: str) -> None:
@@ -38,8 +40,9 @@ def open_sample(name: str) -> None:
 
 def open_path(path: str) -> None:
     """Open a file of this machine by its path."""
+
     def read() -> Desk:
-        return moves.open_text(Source(read_file(path)), title=Path(path).name, target=target())
+        return moves.open_text(Source(read_file(path)), title=Path(path).name, target=next_target())
 
     _opened(read)
 
@@ -78,8 +81,7 @@ def is_schedule(text: str) -> bool:
     return "sch." in text and "prim_func" not in text and "ir_module" not in text
 
 
-def _opened(make: object) -> None:
-    assert callable(make)
+def _opened(make: Callable[[], Desk]) -> None:
     state.dismiss()
     try:
         state.put(make())
@@ -107,13 +109,14 @@ def draw() -> None:
 
 def _samples() -> None:
     st.html('<div class="node-title">A sample</div>')
-    for sample in samples.samples():
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                sample.title, key=f"sample_{sample.name}", on_click=open_sample, args=(sample.name,),
-                width=260,
+    with st.container(key="samples"):
+        for sample in samples.samples():
+            name, about = st.columns([2, 3], vertical_alignment="top", gap="small")
+            name.button(
+                sample.title, key=f"sample_{sample.name}", on_click=open_sample,
+                args=(sample.name,), width="stretch",
             )  # fmt: skip
-            st.html(f'<p class="why">{sample.about}</p>', width="stretch")
+            about.html(f'<p class="why">{html.escape(sample.about)}</p>')
 
 
 def _paste() -> None:
@@ -144,7 +147,7 @@ def _files() -> None:
 
 
 def _failure(problem: Problem | None) -> None:
-    """Why it did not load: one sentence, what to write instead, the line in the text, TVM's words."""
+    """Why it did not load: one sentence with a remedy, the line in the text, TVM's words."""
     if problem is None:
         return
     place = f"Line {problem.line}: " if problem.line else ""
@@ -160,5 +163,5 @@ def _failure(problem: Problem | None) -> None:
         with st.container(key="link"):
             link(key="failed_link", selected="line", offers=[])
     if problem.details:
-        with st.expander("What TVM said"):
+        with st.expander("Details"):
             st.code(problem.details, language=None, wrap_lines=True)

@@ -8,7 +8,7 @@ from explorer.ui import ask, moves, state
 from explorer.ui import desk as desks
 from explorer.ui.components.variantstrip import variantstrip
 from explorer.ui.desk import ORIGINAL, Desk
-from explorer.ui.words import BUSY, Badge, build_badge
+from explorer.ui.words import Badge
 
 NEW = {
     "default_gpu": "DefaultGPUSchedule",
@@ -17,26 +17,9 @@ NEW = {
 }
 
 
-def badges(desk: Desk) -> dict[str, Badge]:
-    """The verdict of every variant as far as it is known now; asks for what is missing."""
-    found = {}
-    for name in desks.names(desk):
-        found[name] = _badge(desk, name)
-    return found
-
-
-def _badge(desk: Desk, name: str) -> Badge:
-    built = ask.build(desk, name)
-    if built.problem is not None:
-        return Badge("does not build", "bad", built.problem.what)
-    if built.value is None:
-        return BUSY
-    if not ask.checkable(built.value):
-        return build_badge(built.value, {})
-    checks = ask.checks(desk, name)
-    if checks.problem is not None:
-        return Badge("not checked", "calm", " ".join((checks.problem.what, checks.problem.why)))
-    return build_badge(built.value, checks.value)
+def results(desk: Desk) -> dict[str, ask.Result]:
+    """What is known of every variant now; asks for what is missing."""
+    return {name: ask.result(desk, name) for name in desks.names(desk)}
 
 
 def draw(desk: Desk, found: dict[str, Badge]) -> None:
@@ -48,8 +31,12 @@ def draw(desk: Desk, found: dict[str, Badge]) -> None:
         ]
         with st.container():
             variantstrip(tabs, desk.variant, key="variants", on_show=_show)
-        st.menu_button("New variant", list(NEW), format_func=NEW.__getitem__, key="new", on_click=_new)
-        with st.popover("Edit", key="edit_variant", help="Rename, duplicate or delete this variant"):
+        st.menu_button(
+            "New variant", list(NEW), format_func=NEW.__getitem__, key="new", on_click=_new
+        )
+        with st.popover(
+            "Edit", key="edit_variant", help="Rename, duplicate or delete this variant"
+        ):
             _edit(desk)
 
 
@@ -82,4 +69,6 @@ def _edit(desk: Desk) -> None:
         )  # fmt: skip
     with st.container(horizontal=True):
         st.button("Duplicate", on_click=state.do, args=(desks.duplicate,), key="duplicate")
-        st.button("Delete", on_click=state.do, args=(desks.delete,), disabled=original, key="delete")
+        st.button(
+            "Delete", on_click=state.do, args=(desks.delete,), disabled=original, key="delete"
+        )

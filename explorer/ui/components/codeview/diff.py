@@ -22,11 +22,21 @@ def diff_rows(before: str, after: str) -> list[Row]:
     """
     a, b = before.splitlines()[:SHOWN_LINES], after.splitlines()[:SHOWN_LINES]
     rows: list[Row] = []
-    for op, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=len(a) > 800).get_opcodes():
+    for op, i1, i2, j1, j2 in difflib.SequenceMatcher(
+        None, a, b, autojunk=len(a) > 800
+    ).get_opcodes():
         for k in range(max(i2 - i1, j2 - j1)):
             i, j = i1 + k, j1 + k
             left, right = i < i2, j < j2
-            kind = "same" if op == "equal" else "change" if left and right else "del" if left else "add"
+            kind = (
+                "same"
+                if op == "equal"
+                else "change"
+                if left and right
+                else "del"
+                if left
+                else "add"
+            )
             ma, mb = word_marks(a[i], b[j]) if kind == "change" else ([], [])
             rows.append(
                 {

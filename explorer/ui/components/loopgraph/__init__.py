@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from explorer.ui.components.load import Callback, component
 from explorer.ui.components.loopgraph.dot import nest_dot

@@ -20,7 +20,9 @@ _NODE = {
 
 def nest_dot(nest: Nest, *, only: str = "", buffers: bool = False) -> str:
     """The nest, or one function of it, as a DOT text; `buffers` adds them with their edges."""
-    graph = graphviz.Digraph("nest", graph_attr=_GRAPH, node_attr=_NODE, edge_attr={"arrowsize": "0.45"})
+    graph = graphviz.Digraph(
+        "nest", graph_attr=_GRAPH, node_attr=_NODE, edge_attr={"arrowsize": "0.45"}
+    )
     shown = [f for f in nest.functions if not only or f.name == only]
     names: dict[str, str] = {}
     for function in shown:
@@ -32,7 +34,9 @@ def nest_dot(nest: Nest, *, only: str = "", buffers: bool = False) -> str:
     return str(graph.source)
 
 
-def _add(graph: graphviz.Digraph, names: dict[str, str], node_id: str, css: str, *lines: str) -> None:
+def _add(
+    graph: graphviz.Digraph, names: dict[str, str], node_id: str, css: str, *lines: str
+) -> None:
     names[node_id] = f"n{len(names)}"
     label = "\n".join(_short(line) for line in lines if line)
     graph.node(
@@ -42,7 +46,9 @@ def _add(graph: graphviz.Digraph, names: dict[str, str], node_id: str, css: str,
     )
 
 
-def _function(graph: graphviz.Digraph, names: dict[str, str], func: Function, buffers: bool) -> None:
+def _function(
+    graph: graphviz.Digraph, names: dict[str, str], func: Function, buffers: bool
+) -> None:
     _add(graph, names, func.name, f"func k-{func.kind}", *function_label(func))
     for node in func.nodes:
         _add(graph, names, node.id, node_class(node), *node_label(node))
@@ -73,9 +79,7 @@ def _buffers(graph: graphviz.Digraph, names: dict[str, str], func: Function) -> 
                 **{"class": "read", "constraint": pull},
             )  # fmt: skip
         for name in sorted({access.buffer for access in node.writes} & known):
-            graph.edge(
-                names[node.id], names[buffer_id(func.name, name)], **{"class": "write"}
-            )
+            graph.edge(names[node.id], names[buffer_id(func.name, name)], **{"class": "write"})
 
 
 def buffer_id(function: str, buffer: str) -> str:

@@ -11,9 +11,7 @@ _component = component(
 )
 
 
-def variantstrip(
-    tabs: list[dict[str, str]], current: str, *, key: str, on_show: Callback
-) -> None:
+def variantstrip(tabs: list[dict[str, str]], current: str, *, key: str, on_show: Callback) -> None:
     """Show tabs {"name", "badge", "tone", "why"}; `on_show` runs when `show` fires with a name."""
     _component(
         key=key, height="content", data={"tabs": tabs, "current": current}, on_show_change=on_show
