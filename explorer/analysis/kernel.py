@@ -42,9 +42,6 @@ class Access:
     """Stands under an `if`."""
     accumulates: bool = False
     """A store whose value reads the same element."""
-    reads_thread: bool = False
-    """A store whose value differs between threads, as far as can be seen."""
-    unrolled: int = 1
 
     @property
     def width_bytes(self) -> int:
@@ -119,6 +116,15 @@ class Duplicate:
     """Every thread writes the same value, as far as can be seen."""
     axes: tuple[str, ...]
     """Thread axes that the index does not use."""
+
+
+def requests(kernel: Kernel, access: Access) -> float:
+    """Warp requests that all blocks make here in one launch, from the share of sampled warps."""
+    blocks, threads = kernel.blocks, kernel.threads
+    if blocks is None or threads is None or not len(access.active):
+        return 0.0
+    live = float(np.mean(access.active.any(axis=1)))
+    return blocks * -(-threads // 32) * access.runs_per_thread * live
 
 
 def product(extents: tuple[int | None, ...]) -> int | None:

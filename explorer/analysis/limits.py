@@ -39,6 +39,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     reserved_shared_bytes: int
     """Shared memory the driver takes from each block."""
     shared_unit_bytes: int
+    partitions: int = 4
+    """Parts of an SM with a register file each; warps are dealt out to them."""
     registers_per_sm: int = 65536
     registers_per_block: int = 65536
     known: bool = True
@@ -103,6 +105,7 @@ def limits_of(arch: str) -> Limits:
         shared_per_block_bytes=shared_block * _KIB,
         reserved_shared_bytes=_KIB if number >= 80 else 0,
         shared_unit_bytes=128 if number >= 80 else 256,
+        partitions=2 if number == 60 else 4,
         registers_per_block=32768 if number in (53, 62) else 65536,
         known=number == wanted,
     )

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import tvm_ffi
 from tvm import ir, tirx
 
 from explorer import findings as checks
+from explorer.analysis.blocks import FunctionFacts
+from explorer.engine.blocks import facts, leaves
 from explorer.engine.extract import nest_of
+from explorer.engine.lanes import Env
 from explorer.engine.lower import Lowered, lower
 from explorer.engine.sample import kernels_of
 from explorer.engine.targets import tvm_target
+from explorer.engine.visible import unseen
 from explorer.findings.base import Context
 from explorer.model.result import Build, Finding
 from explorer.model.target import Target
@@ -70,5 +75,24 @@ def context(
             ))
             for name, part in parts.items() if part.host is not None
         },
+        facts={
+            var.name_hint: function_facts(func, var.name_hint, dict(sizes))
+            for var, func in scheduled.functions_items() if isinstance(func, tirx.PrimFunc)
+        },
         failures={name: str(p.failure) for name, p in parts.items() if p.failure is not None},
     )  # fmt: skip
+
+
+def function_facts(func: tirx.PrimFunc, name: str, sizes: dict[str, int]) -> FunctionFacts:
+    """What the blocks of one PrimFunc read, write and compute."""
+    found = leaves(func, name)
+    made: dict[str, None] = {}
+    tvm_ffi.structural_walk(
+        func.body, (tirx.AllocBuffer, lambda stmt: made.setdefault(str(stmt.buffer.name)))
+    )
+    env = Env(1, sizes)
+    return FunctionFacts(
+        blocks=tuple(facts(leaf, env) for leaf in found),
+        unseen=tuple(unseen(found, func.params, sizes)),
+        statement_buffers=tuple(made),
+    )

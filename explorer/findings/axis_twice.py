@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from explorer.analysis.nests import bound, loops_on_path
+from explorer.analysis.nests import loops_on_path
 from explorer.findings.base import Context, finding
-from explorer.model.nest import Loop
 from explorer.model.result import Finding
 
 CODE = "axis_twice"
@@ -20,16 +19,16 @@ TITLE = "The same thread axis twice on one path"
 
 
 def check(ctx: Context) -> Iterable[Finding]:
-    """One finding per inner loop that repeats an axis of a loop around it."""
-    for function in ctx.device_functions():
-        for loop in function.nodes:
-            if not isinstance(loop, Loop) or not bound(loop):
-                continue
-            for outer in loops_on_path(function, loop):
-                if outer.binding == loop.binding and ctx.extent(loop) != 1:
-                    yield finding(
-                        CODE, "error", function, loop,
-                        f"Loops {outer.name} ({outer.extent}) and {loop.name} ({loop.extent}) on one"
-                        f" path are both {loop.binding}: only the diagonal of the two is computed.",
-                        f"Bind {loop.name} to another axis, or fuse the two loops.",
-                    )  # fmt: skip
+    """One finding per block and axis; a cooperative load that repeats an axis is fine."""
+    for function, block, fact in ctx.blocks():
+        loops = loops_on_path(function, block)
+        for axis, outer_name, inner_name in fact.twice:
+            outer = next(loop for loop in loops if loop.name == outer_name)
+            inner = next(loop for loop in reversed(loops) if loop.name == inner_name)
+            yield finding(
+                CODE, "error", function, inner,
+                f"Loops {outer.name} ({outer.extent}) and {inner.name} ({inner.extent}) around block"
+                f" {block.name} are both {axis}: they are the same number, so only the diagonal of"
+                " the two is computed.",
+                f"Bind {inner.name} to another axis, or fuse the two loops.",
+            )  # fmt: skip

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from explorer.analysis.blocks import BlockFacts, FunctionFacts
 from explorer.analysis.extents import evaluate
 from explorer.analysis.kernel import Kernel
 from explorer.analysis.limits import Limits, limits_of
@@ -47,6 +48,8 @@ class Context:
     """By function that could be lowered: name and extent of host loops around a launch."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """By function: TVM's text where lowering or code generation failed."""
+    facts: Mapping[str, FunctionFacts] = field(default_factory=dict)
+    """By PrimFunc: what its blocks read, write and compute."""
 
     @property
     def limits(self) -> Limits:
@@ -67,6 +70,14 @@ class Context:
         if loop.extent_value is not None:
             return loop.extent_value
         return evaluate(loop.extent, self.sizes)
+
+    def blocks(self) -> Iterator[tuple[Function, Block, BlockFacts]]:
+        """Every computing block of the device functions: its function, nest node and facts."""
+        for function in self.device_functions():
+            nodes = {node.ref: node for node in function.nodes if isinstance(node, Block)}
+            for fact in self.facts.get(function.name, FunctionFacts()).blocks:
+                if fact.ref in nodes:
+                    yield function, nodes[fact.ref], fact
 
     def kernels_of(self, function: str) -> tuple[Kernel, ...]:
         """The lowered kernels of one function, in launch order."""

@@ -1,0 +1,55 @@
+"""What it is: a kernel uses a data type or an instruction that the chosen architecture lacks.
+
+Why it matters: the CUDA text does not compile for it, or the type is emulated in many instructions.
+
+What to try: choose a newer architecture, or another data type or intrinsic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from explorer.analysis.kernel import Kernel
+from explorer.findings.launches import launches
+from explorer.analysis.limits import FEATURES, capability
+from explorer.findings.base import Context, finding
+from explorer.model.result import Finding
+
+CODE = "needs_newer_gpu"
+TITLE = "The architecture lacks what the kernel uses"
+
+_INTRINSICS = {
+    "ptx_ldmatrix": "ldmatrix",
+    "ptx_cp_async": "cp.async",
+    "ptx_cp_async_commit_group": "cp.async",
+    "tvm_mma_sync": "wmma",
+    "tvm_load_matrix_sync": "wmma",
+    "mma.sync.m16n8k16": "mma.sync.m16n8k16",
+}
+
+
+def check(ctx: Context) -> Iterable[Finding]:
+    """One finding per kernel and feature."""
+    have = capability(ctx.target.arch)
+    for launch in launches(ctx):
+        if launch.kernel is None or not have:
+            continue
+        for feature in sorted(set(_features(launch.kernel))):
+            needed, source = FEATURES[feature]
+            if have < needed:
+                yield finding(
+                    CODE, "error" if feature != "float16" else "warning",
+                    launch.function, launch.node,
+                    f"The kernel uses {feature}, which needs sm_{needed} ({source});"
+                    f" the target is {ctx.target.arch}.",
+                    f"Choose a target of sm_{needed} or newer.",
+                    where=launch.where,
+                )  # fmt: skip
+
+
+def _features(kernel: Kernel) -> Iterator[str]:
+    for dtype in kernel.dtypes:
+        yield from (name for name in FEATURES if dtype.startswith(name))
+    for intrinsic in kernel.intrinsics:
+        if intrinsic in _INTRINSICS:
+            yield _INTRINSICS[intrinsic]
