@@ -345,7 +345,7 @@ def suggested_factors(extent: int | None) -> list[int]:
     """Inner sizes worth offering for a loop of `extent` iterations: divisors first, then warps.
 
     Powers of two from 2 to 1024 that divide, then other divisors up to 1024, then 32 to 256 even
-    where they leave a tail.
+    where they leave a tail; smaller powers too where nothing divides.  Empty for 1 and 2.
     """
     warps = [32, 64, 128, 256]
     if extent is None:
@@ -353,7 +353,8 @@ def suggested_factors(extent: int | None) -> list[int]:
     divisors = [n for n in range(2, min(extent, 1024) + 1) if extent % n == 0 and n < extent]
     powers = [n for n in divisors if n & (n - 1) == 0]
     rest = [n for n in divisors if n not in powers]
-    tails = [n for n in warps if n < extent and n not in divisors]
+    tails = [n for n in ([] if divisors else [2, 4, 8, 16]) + warps if n < extent]
+    tails = [n for n in tails if n not in divisors]
     return powers + rest + tails
 
 
