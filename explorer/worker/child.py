@@ -33,7 +33,6 @@ ANSWERS: Table = {
     "propose": "explorer.engine.propose:propose",
     "read_schedule": "explorer.engine.read_schedule:read_schedule",
     "build": "explorer.engine.build:build",
-    "findings": "explorer.engine.find:findings",
     "compile_check": "explorer.engine.compile_check:compile_check",
     "check": "explorer.engine.emulate:check",
     "export": "explorer.engine.export:export",
