@@ -1,0 +1,1 @@
+"""Runs CUDA text on the CPU: one fiber per thread, every memory access checked.  No TVM here."""

@@ -1,0 +1,85 @@
+"""Two results, element by element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.engine.tolerance import EPSILON, Numerics
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How many of `total` elements differ beyond the tolerance, and the first of them."""
+
+    count: int
+    total: int
+    first: tuple[int, ...] = ()
+    got: float = 0.0
+    expected: float = 0.0
+    largest: float = 0.0
+    """Largest absolute difference of all elements that are numbers."""
+    unwritten: bool = False
+
+    def sentence(self) -> str:
+        """Both values in words."""
+        if self.unwritten:
+            return f"never written, expected {self.expected:.6g}"
+        return f"got {self.got:.6g}, expected {self.expected:.6g}"
+
+
+def difference(
+    got: np.ndarray, expected: np.ndarray, dtype: str, numerics: Numerics, *, whole: bool
+) -> Difference:
+    """Compare; NaN equals NaN, infinities equal themselves, equal bits are equal.
+
+    With `whole` results are whole numbers, so that a difference below one half is none.
+    """
+    total = int(got.size)
+    if not total:
+        return Difference(0, 0)
+    same = (_bits(got) == _bits(expected))
+    if same.all():
+        return Difference(0, total)
+    if dtype not in EPSILON:
+        return _integers(got, expected, same, numerics)
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a - b)
+        allowed = numerics.allowed(b, dtype)
+        if whole and float(np.max(np.abs(np.where(np.isfinite(b), b, 0)))) < 0.5 / EPSILON[dtype]:
+            allowed = np.minimum(allowed, 0.49)
+        good = same | (np.isnan(a) & np.isnan(b)) | (a == b)
+        good |= np.isfinite(a) & np.isfinite(b) & (apart <= allowed)
+    finite = np.isfinite(apart)
+    largest = float(apart[finite].max()) if finite.any() else 0.0
+    return _found(~good, a, b, largest)
+
+
+def _integers(
+    got: np.ndarray, expected: np.ndarray, same: np.ndarray, numerics: Numerics
+) -> Difference:
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    apart = np.abs(a - b)
+    wrong = ~same
+    # A rounded result next to a step may fall to its other side; that is one, and rare.
+    if numerics.casts_to_int and apart.max() <= 1 and wrong.mean() <= 0.005:
+        wrong = np.zeros_like(wrong)
+    return _found(wrong, a, b, float(apart.max()))
+
+
+def _found(wrong: np.ndarray, got: np.ndarray, expected: np.ndarray, largest: float) -> Difference:
+    count = int(wrong.sum())
+    if not count:
+        return Difference(0, int(wrong.size), largest=largest)
+    first = int(np.argmax(wrong))
+    at = tuple(int(i) for i in np.unravel_index(first, wrong.shape))
+    return Difference(
+        count, int(wrong.size), at, float(got.flat[first]), float(expected.flat[first]), largest
+    )
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    width = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[values.itemsize]
+    return np.ascontiguousarray(values).view(width)

@@ -1,0 +1,79 @@
+"""A PrimFunc's own host function, run on the emulated device.
+
+TVM's pipeline is used as it is; in the host code, only the calls that need a CUDA driver are
+replaced: choosing the device does nothing, and workspaces come from the emulated device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.target import Target as TvmTarget
+from tvm.tirx.build import codegen_build, split_host_device_mods
+
+from explorer.engine.host_code import read_host
+from explorer.engine.lower import cuda_source, only
+
+
+class Hosted:
+    """A lowered function: its CUDA text, its kernels' launch arguments, its host code."""
+
+    def __init__(self, name: str, mod: ir.IRModule, target: TvmTarget) -> None:
+        """Raises one of LOWERING_ERRORS when TVM can't lower the function."""
+        with target:
+            bound = tirx.transform.BindTarget(target)(only(mod, name))
+            pipeline, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
+            host, devices = split_host_device_mods(pipeline(bound))
+            self._host = finalize_host()(host)
+            self.name = name
+            self.sources: list[str] = []
+            self.launch_params: dict[str, tuple[str, ...]] = {}
+            for device_target, device in devices.items():
+                device = finalize_device()(device)
+                self.sources.append(cuda_source(device, device_target))
+                for var, func in device.functions_items():
+                    params = (func.attrs or {}).get("tirx.kernel_launch_params", ())
+                    self.launch_params[var.name_hint] = tuple(str(tag) for tag in params)
+        self.source = "\n".join(self.sources)
+
+    def load(self, kernels: Path) -> Callable[..., Any]:
+        """The host function, which launches the kernels of an emulated library."""
+        mended = {var: _without_driver(func) for var, func in self._host.functions_items()}
+        library = codegen_build(ir.IRModule(mended, self._host.attrs), TvmTarget("llvm"))
+        library.import_module(tvm.runtime.load_module(str(kernels)))
+        return library[self.name]
+
+
+def host_work(split_host: ir.IRModule) -> dict[str, None]:
+    """Buffers in GPU memory that the host code touches itself."""
+    return read_host([func for _, func in split_host.functions_items()]).touched
+
+
+def _without_driver(func: Any) -> Any:
+    replaced = {
+        "tirx.TVMBackendAllocWorkspace": "EmuAllocWorkspace",
+        "tirx.TVMBackendFreeWorkspace": "EmuFreeWorkspace",
+    }
+
+    def call(node: Any) -> Any:
+        name = getattr(node.op, "name", "")
+        if name in replaced:
+            return ir.Call(
+                ir.Op.get("tirx.call_extern"), [replaced[name], *node.args], ret_ty=node.ty
+            )
+        return node
+
+    def evaluate(node: Any) -> Any:
+        value = node.value
+        if getattr(getattr(value, "op", None), "name", "") == "tirx.tvm_call_packed_lowered":
+            if str(getattr(value.args[0], "value", "")) == "__tvm_set_device":
+                return tirx.Evaluate(tirx.IntImm("int32", 0))
+        return node
+
+    body = tvm_ffi.structural_map(func.body, [(tirx.Evaluate, evaluate), (ir.Call, call)])
+    return func.with_body(body)

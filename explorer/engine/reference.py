@@ -1,0 +1,76 @@
+"""What a function should compute: TensorIR evaluated directly, and the LLVM build as a second word."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.target import Target as TvmTarget
+
+from explorer.engine.lower import LOWERING_ERRORS, only
+
+
+class InvalidInputs(Exception):
+    """The reference itself leaves a buffer on these inputs; the message names the buffer."""
+
+
+class Evaluator:
+    """A compiled evaluator (see `evaluator`)."""
+
+    def __init__(self, library: Path) -> None:
+        self._call = ctypes.CDLL(str(library)).evaluate
+        self._call.restype = ctypes.c_char_p
+
+    def run(self, arrays: list[np.ndarray], symbols: list[int], scalars: list[float]) -> None:
+        """Evaluate in place.  Raises InvalidInputs."""
+        pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))
+        sizes = (ctypes.c_int64 * max(len(symbols), 1))(*symbols)
+        numbers = (ctypes.c_double * max(len(scalars), 1))(*scalars)
+        left = self._call(pointers, sizes, numbers)
+        if left is not None:
+            raise InvalidInputs(left.decode())
+
+
+class Llvm:
+    """The unscheduled function built for this processor."""
+
+    def __init__(self, mod: ir.IRModule, name: str) -> None:
+        """Raises one of LOWERING_ERRORS when LLVM can't have it (thread bindings, erf …)."""
+        func = mod[name].without_attr("target") if "target" in (mod[name].attrs or {}) else mod[name]
+        alone = only(ir.IRModule({**dict(mod.functions_items()), mod.get_global_var(name): func}), name)
+        self._call = tirx.build(alone, target=TvmTarget("llvm"))[name]
+
+    def run(self, arrays: list[np.ndarray], dtypes: list[str], order: list[Any]) -> list[np.ndarray]:
+        """Results for compact arrays; `order` mixes array positions (int) and scalars (float)."""
+        tensors = []
+        for array, dtype in zip(arrays, dtypes, strict=True):
+            tensor = tvm.runtime.empty(array.shape, dtype, tvm.cpu())
+            if array.size:
+                ctypes.memmove(_data(tensor), array.ctypes.data, array.nbytes)
+            tensors.append(tensor)
+        self._call(*(tensors[each] if isinstance(each, int) else each for each in order))
+        out = []
+        for array, tensor in zip(arrays, tensors, strict=True):
+            result = np.empty_like(array)
+            if array.size:
+                ctypes.memmove(result.ctypes.data, _data(tensor), array.nbytes)
+            out.append(result)
+        return out
+
+
+def llvm_or_none(mod: ir.IRModule, name: str) -> Llvm | None:
+    """The LLVM build, or None where there is none."""
+    try:
+        return Llvm(mod, name)
+    except LOWERING_ERRORS:
+        return None
+
+
+def _data(tensor: Any) -> int:
+    pointer = tensor.data_ptr() if hasattr(tensor, "data_ptr") else tvm_ffi.from_dlpack(tensor).data_ptr()
+    return int(pointer)

@@ -1,0 +1,67 @@
+"""Values for symbolic sizes: the user's, then small ones that tiles don't divide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from explorer.engine.instance import Setting
+
+_ODD = (37, 53, 67, 41, 59, 43)
+_PAST_A_TILE = (129, 65, 33, 131, 67, 35)
+
+
+def size_sets(setting: Setting, given: dict[str, int]) -> Iterator[tuple[dict[str, int], bool]]:
+    """Sizes to run, and whether a verdict depends on that run being possible.
+
+    The user's sizes come first; the others widen the verdict where the function takes them.
+    """
+    names = [str(symbol.name) for symbol in setting.symbols]
+    strides = stride_symbols(setting)
+    first = {
+        name: given.get(name, _ODD[at % len(_ODD)])
+        for at, name in enumerate(names)
+        if name not in strides
+    }
+    first = _with_strides(setting, first, given)
+    yield first, True
+    free = [name for name in names if name not in strides]
+    if not free:
+        return
+    for values in ((1,) * len(free), _ODD, _PAST_A_TILE, (0,) * len(free)):
+        other = {name: values[at % len(values)] for at, name in enumerate(free)}
+        other = _with_strides(setting, other, {})
+        if other != first:
+            yield other, False
+
+
+def stride_symbols(setting: Setting) -> set[str]:
+    """Names that occur in strides and in no shape."""
+    from explorer.engine.instance import variables
+
+    in_shapes = {str(v.name) for p in setting.params for size in p.var.shape for v in variables(size)}
+    in_strides = {str(v.name) for p in setting.params for s in p.var.strides for v in variables(s)}
+    return in_strides - in_shapes
+
+
+def _with_strides(
+    setting: Setting, sizes: dict[str, int], given: dict[str, int]
+) -> dict[str, int]:
+    """With strides as given, or those of a compact buffer."""
+    from explorer.engine.inputs import Shapes
+
+    wanted = stride_symbols(setting)
+    if not wanted:
+        return sizes
+    known = {**sizes, **dict.fromkeys(wanted, 1)}
+    shapes = Shapes(setting.symbols, known)
+    for param in setting.params:
+        compact = 1
+        dims = list(zip(shapes.shape(param.var), param.var.strides, strict=False))
+        for extent, step in reversed(dims):
+            name = str(getattr(step, "name", ""))
+            if name in wanted:
+                sizes = {**sizes, name: given.get(name, compact)}
+            compact *= extent
+    return {**dict.fromkeys(wanted, 1), **sizes}

@@ -1,0 +1,167 @@
+"""One function on trial: built, run in several orders on several inputs, compared, judged."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tvm import ir
+from tvm.target import Target as TvmTarget
+
+from explorer.emulator import compiler as cc
+from explorer.emulator.machine import Limits, Machine
+from explorer.emulator.text import Unsupported
+from explorer.emulator.translate import translate
+from explorer.engine.evaluator import NotEvaluated, Writer
+from explorer.engine.hosted import Hosted
+from explorer.engine.inputs import params_of, scalars_of
+from explorer.engine.instance import Instance, Setting, symbols_of
+from explorer.engine.lower import LOWERING_ERRORS, lower
+from explorer.engine.reference import Evaluator, llvm_or_none
+from explorer.engine.sizes import size_sets
+from explorer.engine.verdict import Words, worse
+from explorer.model.result import Check
+from explorer.model.target import Target
+
+BUDGET_S = 2.0
+"""Time for the runs of one function; what is not reached in it is left out and not claimed."""
+
+
+class Trial:
+    """Lives in a process of its own, for one function."""
+
+    def __init__(
+        self,
+        original: ir.IRModule,
+        scheduled: ir.IRModule,
+        name: str,
+        target: Target,
+        made: TvmTarget,
+        compiler: cc.Compiler,
+        sizes: dict[str, int],
+    ) -> None:
+        self.original = original
+        self.scheduled = scheduled
+        self.name = name
+        self.target = target
+        self.made = made
+        self.compiler = compiler
+        self.sizes = sizes
+
+    def verdict(self) -> Check:
+        """The verdict, whatever happens on the way."""
+        try:
+            return self._judge()
+        except Unsupported as unknown:
+            return _unchecked(f"The emulator does not know {unknown}.")
+        except cc.CompileFailed as failed:
+            return _unchecked(f"The emulator can't compile this kernel: {failed}.")
+        except MemoryError as full:
+            return _unchecked(f"Too large to run here: {full}.")
+
+    def _judge(self) -> Check:
+        lowered = lower(self.name, self.scheduled, self.made)
+        if lowered.failure is not None:
+            return _unchecked("Not built: TVM can't lower this function.")
+        if lowered.host is None or not lowered.host.launches:
+            return _unchecked("No kernel: nothing of this function runs on the GPU.")
+        if lowered.host.touched:
+            touched = ", ".join(lowered.host.touched)
+            return _unchecked(
+                f"Cannot run on a GPU: the host code itself reads or writes {touched}, which lies in "
+                "GPU memory."
+            )
+        hosted = Hosted(self.name, self.scheduled, self.made)
+        program = translate(hosted.source, self.target.arch)
+        func = self.original[self.name]
+        symbols = symbols_of(func)
+        with ThreadPoolExecutor(2) as pool:
+            kernels = pool.submit(cc.kernel_library, self.compiler, program.cpp)
+            reference = pool.submit(self._evaluator, func, symbols)
+            machine = Machine(self.compiler)
+            llvm = llvm_or_none(self.original, self.name)
+            library = kernels.result()
+            evaluator, no_reference = _settled(reference)
+        words = Words(library, hosted.source)
+        setting = Setting(
+            machine=machine,
+            call=hosted.load(library),
+            func=func,
+            params=params_of(func),
+            scalars=scalars_of(func),
+            symbols=symbols,
+            evaluator=evaluator,
+            llvm=llvm,
+            no_reference=no_reference,
+            limits=_limits(self.target),
+            words=words,
+        )
+        for kernel, tags in hosted.launch_params.items():
+            machine.launch_params(kernel, tags)
+        return self._runs(setting)
+
+    def _evaluator(self, func: Any, symbols: list[Any]) -> Evaluator:
+        return Evaluator(cc.plain_library(self.compiler, Writer(func, symbols).text()))
+
+    def _runs(self, setting: Setting) -> Check:
+        """All sizes until something is wrong or the time is up."""
+        deadline = time.monotonic() + BUDGET_S
+        worst: Check | None = None
+        covered: list[str] = []
+        notes: list[str] = []
+        largest = 0.0
+        for number, (sizes, required) in enumerate(size_sets(setting, self.sizes)):
+            if number and time.monotonic() > deadline:
+                break
+            instance = Instance(setting, sizes)
+            outcome = instance.run(deadline, first=number == 0)
+            if outcome.check.status == "not_checked" and not required:
+                notes += [outcome.note] if outcome.note else []
+                continue
+            worst = worse(worst, outcome.check)
+            covered.append(outcome.check.covered)
+            largest = max(largest, outcome.check.max_error or 0.0)
+            if worst.status != "match":
+                break
+        assert worst is not None
+        detail = " ".join([worst.detail, *dict.fromkeys(notes)])
+        if worst.status != "match":
+            return Check(status=worst.status, detail=detail, covered=worst.covered,
+                         max_error=worst.max_error)  # fmt: skip
+        return Check(status="match", detail=detail, covered="; ".join(covered), max_error=largest)
+
+
+def _unchecked(detail: str) -> Check:
+    return Check(status="not_checked", detail=detail)
+
+
+def _settled(future: Future[Evaluator]) -> tuple[Evaluator | None, str]:
+    """The evaluator, or why there is none."""
+    try:
+        return future.result(), ""
+    except NotEvaluated as unknown:
+        return None, f"the evaluator does not know {unknown}"
+    except cc.CompileFailed as failed:
+        return None, f"the evaluator did not compile ({failed})"
+
+
+SHARED_PER_BLOCK = {
+    50: 49152, 52: 49152, 53: 49152, 60: 49152, 61: 49152, 62: 49152, 70: 98304, 72: 98304,
+    75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448,
+    103: 232448, 110: 232448, 120: 101376, 121: 101376,
+}  # fmt: skip
+"""Most shared memory a block may opt in to, bytes: CUDA C++ Programming Guide, compute capabilities."""
+
+
+def _limits(target: Target) -> Limits:
+    digits = "".join(c for c in target.arch if c.isdigit())
+    return Limits(
+        max_threads=target.max_threads_per_block,
+        static_shared_bytes=49152,
+        shared_bytes=SHARED_PER_BLOCK.get(int(digits or 0), 49152),
+    )
+
+
+_ = (Path, LOWERING_ERRORS)
