@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-import streamlit as st
 
 from explorer import comparison, workbench
 from explorer.errors import Problem, UserError
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build
 from explorer.model.view import Exported, Proposal, View
-from explorer.ui.background import Answer, Background
+from explorer.ui.background import Answer
 from explorer.ui.desk import Desk
+from explorer.ui.state import background
 
 PATIENCE_S = 60.0
 """A request has its own limits in the worker; this only bounds a page that waits for it."""
@@ -33,12 +33,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     build: Build | None = None
     problem: Problem | None = None
     waiting: Literal["", "building", "checking"] = ""
-
-
-@st.cache_resource
-def background() -> Background:
-    """One for all browser tabs: the same question is asked once."""
-    return Background()
 
 
 def opened(source: Source) -> Loaded:
@@ -87,11 +81,13 @@ def _export(experiment: Any, variant: str, form: str, check: str) -> Exported:
     return workbench.export_experiment(experiment, variant, form, check=check)
 
 
-def proposed(desk: Desk, strategy: str, function: str = "", rule: str = "") -> Proposal:
-    """What TVM would do after the current steps.  Raises UserError."""
+def proposed(
+    desk: Desk, steps: tuple[Any, ...], strategy: str, function: str = "", rule: str = ""
+) -> Proposal:
+    """What TVM would do after `steps`.  Raises UserError."""
     return _wait(
         background().ask(
-            workbench.propose, desk.source, desk.current.steps, strategy,
+            workbench.propose, desk.source, steps, strategy,
             desk.experiment.target, function, rule, wait_s=PATIENCE_S,
         )
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Answers that may take a while: asked once, kept by content, waited for only briefly.
 
 The page asks for what it needs on every run; a question that was asked before costs a look-up.
-Refusals are kept too; after a worker that died, or a bug, the next run asks again.
+Failures are kept too; what a dead worker left unanswered is asked again at the user's next move.
 """
 
 from __future__ import annotations
@@ -66,18 +66,17 @@ class Background:
             if not future.done():
                 return Answer()
             raise
-        except WorkerDied as error:
-            self._forget(key)
-            return Answer(problem=error.problem)
-        except WorkerBug as error:
-            self._forget(key)
-            return Answer(problem=bug(error))
         except UserError as error:
             return Answer(problem=error.problem)
+        except WorkerBug as error:
+            return Answer(problem=bug(error))
 
-    def _forget(self, key: bytes) -> None:
+    def forgive(self) -> None:
+        """Forget answers that a dead worker or a bug left, so that they are asked again."""
         with self._lock:
-            self._futures.pop(key, None)
+            for key, future in list(self._futures.items()):
+                if future.done() and isinstance(future.exception(), (WorkerDied, WorkerBug)):
+                    del self._futures[key]
 
     def _count(self, _: Future[Any]) -> None:
         with self._count_lock:

@@ -94,40 +94,50 @@ def graph_action(desk: Desk, action: dict[str, str]) -> Desk:
     raise StepRefused("This is no longer offered here.", do="Open the menu again.")
 
 
-def strategy(desk: Desk, name: str, function: str = "", rule: str = "") -> Desk:
-    """Let TVM schedule what the current variant is so far; the result is a variant of its own."""
-    proposal = ask.proposed(desk, name, function, rule)
-    base = "" if desk.variant == desks.ORIGINAL or not desk.current.steps else f"{desk.variant} + "
+def strategy(
+    desk: Desk, name: str, function: str = "", rule: str = "", behind: bool = False
+) -> Desk:
+    """Let TVM schedule the original, or with `behind` what the current variant is so far.
+
+    The result is a variant of its own either way.  Raises UserError when nothing was scheduled.
+    """
     label = rule or STRATEGIES.get(name, name)
-    return _propose(desk, f"{base}{label}", proposal)
+    if behind and desk.current.steps:
+        proposal = ask.proposed(desk, desk.current.steps, name, function, rule)
+        return _propose(desk, f"{desk.variant} + {label}", proposal, desk.current.steps)
+    return _propose(desk, label, ask.proposed(desk, (), name, function, rule), ())
 
 
 def cure(desk: Desk, cure_id: str) -> Desk:
     """A one-click cure of a finding.  Raises UserError when it does not apply any more."""
     kind, _, what = cure_id.partition(":")
     if kind == "strategy":
-        return strategy(desk, what)
-    return _propose(desk, desks.MANUAL, ask.cured(desk, cure_id), extend=True)
+        return strategy(desk, what, behind=True)
+    steps = workbench.steps_of(ask.cured(desk, cure_id))
+    return desks.add_steps(desk, *steps)
 
 
 def schedule_text(desk: Desk, text: str, name: str) -> Desk:
     """Open a schedule (Python or JSON trace) as steps of a new variant."""
-    return _propose(desk, name, ask.schedule_read(desk, text))
+    return _propose(desk, name, ask.schedule_read(desk, text), ())
 
 
-def _propose(desk: Desk, name: str, proposal: Proposal, *, extend: bool = False) -> Desk:
-    """The proposal as a new variant; or behind the current one where `extend` and it may change."""
+def _propose(desk: Desk, name: str, proposal: Proposal, before: tuple[Any, ...]) -> Desk:
+    """The proposal behind the steps `before`, as a new variant that is shown."""
     steps = workbench.steps_of(proposal)
     if not steps:
-        raise UserError(_why_nothing(proposal), do="The variant stays as it was.")
-    if extend and desk.variant != desks.ORIGINAL:
-        return desks.add_steps(desk, *steps)
-    return desks.new_variant(desk, name, (*desk.current.steps, *steps), proposal.outcomes)
+        told = "\n".join(why(outcome) for outcome in proposal.outcomes)
+        raise UserError(_why_nothing(proposal), do="Nothing was changed.", details=told)
+    return desks.new_variant(desk, name, (*before, *steps), proposal.outcomes)
 
 
 def _why_nothing(proposal: Proposal) -> str:
-    told = [why(outcome) for outcome in proposal.outcomes]
-    return proposal.note or "; ".join(told[:4]) or "Nothing here could be scheduled."
+    """The note, else what failed, else that every rule declined."""
+    failed = [why(outcome) for outcome in proposal.outcomes if outcome.status == "failed"]
+    if proposal.note or failed:
+        return proposal.note or "; ".join(failed[:3]) + "."
+    declined = [why(outcome) for outcome in proposal.outcomes]
+    return "; ".join(declined[-2:]) + "." if declined else "Nothing here could be scheduled."
 
 
 def why(outcome: RuleOutcome) -> str:

@@ -74,7 +74,7 @@ def _first_visit() -> None:
 
 
 def _bench(desk: Desk) -> None:
-    finished = ask.background().finished
+    finished = state.background().finished
     header.draw(desk)
     strip = st.container()
     _notice(state.notice())
@@ -117,7 +117,7 @@ def _bench(desk: Desk) -> None:
     if built.build is not None:
         with callout:
             findings.callout(desk, built.build, view.nest)
-    results = variants.results(desk)
+    results = variants.results(desk, built)
     with strip:
         variants.draw(desk, {name: result_badge(one) for name, one in results.items()})
     pending = _below(desk, view, results)
@@ -151,7 +151,7 @@ def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
 
 def _poll(finished: int) -> None:
     """Draw the page again once something that was waited for is there."""
-    if ask.background().finished != finished:
+    if state.background().finished != finished:
         st.rerun()
 
 
@@ -164,7 +164,7 @@ def variants_only(desk: Desk, strip: DeltaGenerator) -> None:
 def _failed(problem: Problem) -> None:
     st.error(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
     st.caption("The experiment is untouched: every variant and step is still there.")
-    st.button("Try again", type="primary", key="again")
+    st.button("Try again", type="primary", key="again", on_click=state.background().forgive)
     if problem.details:
         with st.expander("Details"):
             st.code(problem.details, language=None, wrap_lines=True)

@@ -13,9 +13,16 @@ import streamlit as st
 
 from explorer.errors import Problem, UserError
 from explorer.ui import keep
+from explorer.ui.background import Background
 from explorer.ui.desk import Desk
 
 Screen = Literal["bench", "open"]
+
+
+@st.cache_resource
+def background() -> Background:
+    """Answers of the workers, one collection for all browser tabs."""
+    return Background()
 
 
 @st.cache_resource
@@ -42,6 +49,7 @@ def do(move: Callable[..., Desk], *args: Any) -> None:
     if before is None:
         return
     dismiss()
+    background().forgive()
     try:
         put(move(before, *args))
     except UserError as error:

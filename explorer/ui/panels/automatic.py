@@ -33,9 +33,15 @@ def draw(desk: Desk, nest: Nest) -> None:
             "Function", ["", *functions], key="auto_function", width=220,
             format_func=lambda text: text or "all",
         )  # fmt: skip
+        behind = st.selectbox(
+            "Starting from", [False, True], key="auto_behind", width=220,
+            format_func=lambda after: f"{desk.variant}, as it is" if after else "the original",
+            disabled=not desk.current.steps,
+        )  # fmt: skip
         st.button(
-            "Schedule as a new variant", key="auto_run", type="primary", on_click=state.do,
-            args=(moves.strategy, name, function, rule if name == "dlight" else ""),
+            "Schedule as a new variant", key="auto_run", type="primary",
+            on_click=state.do,
+            args=(moves.strategy, name, function, rule if name == "dlight" else "", behind),
         )  # fmt: skip
     told = desk.outcomes.get(desk.variant, ())
     if told:

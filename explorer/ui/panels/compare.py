@@ -70,10 +70,9 @@ def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
     count = str(len(steps.steps)) if steps is not None else "0"
     verdict = f"{badge_html(badge)}<div>{html.escape(badge.why)}</div>"
     if build is None or not kernels_of(build):
-        reason = build.reason if build is not None else ""
-        missing = "no kernel" if build is not None else "not built yet"
+        missing = "none" if build is not None else "not built yet"
         return [
-            html.escape(name), verdict, html.escape(reason or missing), "", "",
+            html.escape(name), verdict, missing, "", "",
             _findings(build), "not measured: there is no kernel to time", count,
         ]  # fmt: skip
     kernels = [kernel for _, kernel in kernels_of(build)]

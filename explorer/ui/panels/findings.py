@@ -97,13 +97,14 @@ def draw(desk: Desk, build: Build | None) -> None:
         return
     rows = [
         [
-            badge_html(Badge(f.severity, TONES[f.severity])),
-            _check_html(f.code),
-            html.escape(f"{f.function}: {f.where}" if f.where else f.function),
-            html.escape(f.message),
-            html.escape(f.cure),
+            badge_html(Badge(first.severity, TONES[first.severity])),
+            _check_html(first.code),
+            _places_html(same),
+            html.escape(first.message),
+            html.escape(first.cure),
         ]
-        for f in build.findings
+        for same in grouped(build.findings)
+        for first in same[:1]
     ]
     head = ["", "Check", "Where", "What", "What to try"]
     st.html(table_html(head, rows, f"{desk.variant}: static checks"))
@@ -116,6 +117,23 @@ def draw(desk: Desk, build: Build | None) -> None:
                     shorten(where, 40, placeholder="…"), key=f"goto_{node}",
                     on_click=state.do, args=(desks.select, node),
                 )  # fmt: skip
+
+
+def grouped(found: tuple[Finding, ...]) -> list[list[Finding]]:
+    """Findings that say the same about different places, together; order kept."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for f in found:
+        groups.setdefault((f.severity, f.code, f.function, f.message, f.cure), []).append(f)
+    return list(groups.values())
+
+
+def _places_html(same: list[Finding]) -> str:
+    """Where it is; further places folded."""
+    first, *others = [html.escape(f"{f.function}: {f.where}".rstrip(": ")) for f in same]
+    if not others:
+        return first
+    lines = "".join(f"<p>{place}</p>" for place in others)
+    return f"{first}<details><summary>and {len(others)} more</summary>{lines}</details>"
 
 
 def _check_html(code: str) -> str:

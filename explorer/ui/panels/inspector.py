@@ -17,7 +17,7 @@ from explorer.ui.components.steplist import steplist
 from explorer.ui.desk import Desk
 from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
 
-STEPS_HEIGHT = 190
+STEPS_HEIGHT = 216
 LINE_CHARS = 160
 
 
@@ -61,10 +61,20 @@ def _group(group: str, found: list[Offer]) -> None:
                 st.button(
                     f"{label} :gray[{offer.key}]" if offer.key else label,
                     key=f"offer_{offer.op}_{offer.label}", disabled=bool(offer.refusal),
+                    help=offer.refusal or None,
                     on_click=state.do, args=(moves.take, offer),
                 )  # fmt: skip
-    for reason in dict.fromkeys(offer.refusal for offer in found if offer.refusal):
-        st.html(f'<p class="why">{html.escape(reason)}</p>')
+    st.html(refusals_html(found))
+
+
+def refusals_html(found: list[Offer]) -> str:
+    """Why some can't be done: one reason as it is, several folded under how many there are."""
+    reasons = list(dict.fromkeys(offer.refusal for offer in found if offer.refusal))
+    lines = "".join(f'<p class="why">{html.escape(reason)}</p>' for reason in reasons)
+    if len(reasons) < 2:
+        return lines or "<span></span>"
+    count = sum(bool(offer.refusal) for offer in found)
+    return f'<details class="why"><summary>Why {count} are not possible</summary>{lines}</details>'
 
 
 def _form(offer: Offer, function: Function, node: Node) -> None:

@@ -218,7 +218,7 @@ class Graph {
   // Whole picture where it stays readable, else the full height or width is left to scrolling.
   fit() {
     const all = Math.min((this.view.clientWidth - 12) / this.w, (this.view.clientHeight - 12) / this.h);
-    this.scale(Math.min(1.2, Math.max(0.62, all)));
+    this.scale(Math.min(1.2, Math.max(0.72, all)));
   }
 
   centre() {
