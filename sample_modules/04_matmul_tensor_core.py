@@ -1,7 +1,7 @@
 """Matrix multiply, float16 on tensor cores
 
 Half-precision inputs with B stored transposed, accumulated in float16: the shape of a linear
-layer.  Let dlight schedule it and look for wmma in the source: one warp computes a 16 × 16 tile at
+layer.  Let dlight schedule it and look for wmma in the source: one warp computes a 16 by 16 tile at
 once.  DefaultGPUSchedule gives one thread per element instead.
 """
 
