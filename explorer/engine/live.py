@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tvm import ir, s_tir, tirx
+from tvm import error, ir, s_tir, tirx
 from tvm.s_tir.schedule.schedule import _get_sblock_default_dtype
 
 from explorer.engine.places import _pre_order, all_blocks, block_ref, blocks_named, loops_around
@@ -40,6 +40,7 @@ class Live:
     """A TVM schedule with named variables.  `lines` is the script so far, after `sch = …`."""
 
     def __init__(self, mod: ir.IRModule) -> None:
+        self.start = mod
         self.sch = s_tir.Schedule(mod, error_render_level="detail")
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -54,8 +55,12 @@ class Live:
     def copy(self) -> Live:
         """An independent copy (about 0.1 ms); variables stay valid in it."""
         twin = Live.__new__(Live)
-        twin.sch = self.sch.copy()
+        twin.start = self.start
         twin.names = dict(self.names)
+        try:
+            twin.sch = self.sch.copy()
+        except error.InternalError:  # TVM 0.27 can't copy a schedule right after a tensorize
+            twin.names = twin._rebuild(self)
         twin.lines = list(self.lines)
         twin.axes = dict(self.axes)
         return twin
@@ -66,16 +71,24 @@ class Live:
         Raises StepRefused with one sentence when the step does not apply.
         """
         after = self.copy()
-        made = step.apply(after)
-        if step.refs():
-            func = step.func()
-            if func not in self.axes:
-                self.axes[func] = violations_in(self.mod, func)
-            after.axes[func] = violations_in(after.mod, func)
-            wrong = new_violation(self.axes[func], after.axes[func])
+        return after, after.do(step)
+
+    def do(self, step: Step) -> tuple[Any, ...]:
+        """Apply `step` in place; returns the variables it made.
+
+        For callers that drop this schedule when the step is refused: it may be half done then.
+        Raises StepRefused.
+        """
+        func = step.func() if step.refs() else ""
+        if func and func not in self.axes:
+            self.axes[func] = violations_in(self.mod, func)
+        made = step.apply(self)
+        if func:
+            before, self.axes[func] = self.axes[func], violations_in(self.mod, func)
+            wrong = new_violation(before, self.axes[func])
             if wrong is not None:
                 raise StepRefused(wrong.what, wrong.why, wrong.do)
-        return after, made
+        return made
 
     def transform(
         self, label: str, fn: Callable[[ir.IRModule], ir.IRModule], lines: list[str]
@@ -88,9 +101,10 @@ class Live:
         """
         own = ir.IRModule(dict(self.mod.functions_items()), attrs=self.mod.attrs)
         try:
-            self.sch = s_tir.Schedule(fn(own), error_render_level="detail")
-        except REFUSALS as error:
-            raise explain(label, error) from error
+            self.start = fn(own)
+            self.sch = s_tir.Schedule(self.start, error_render_level="detail")
+        except REFUSALS as refusal:
+            raise explain(label, refusal) from refusal
         self.names.clear()
         self.axes.clear()
         self.lines += lines
@@ -190,9 +204,12 @@ class Live:
         parsed = parse_index_map(text)
         dtype = _get_sblock_default_dtype(self._block_sref(block).stmt)
         variables = {name: tirx.Var(name, dtype) for name in parsed.arguments}
-        results = parsed.values(variables, lambda number: tirx.IntImm(dtype, number))
+        results = parsed.values(variables, lambda number, own: tirx.IntImm(own or dtype, number))
         value = tirx.IndexMap(list(variables.values()), results, None)
-        return Written(value, parsed.python(lambda number: f'tvm.tirx.IntImm("{dtype}", {number})'))
+        python = parsed.python(
+            lambda number, own: f'tvm.tirx.IntImm("{own or dtype}", {number})'
+        )
+        return Written(value, python)
 
     def constant_extent(self, ref: LoopRef, why: str) -> None:
         """Refuse a loop whose extent is not a number, for the reason `why`."""
@@ -212,6 +229,22 @@ class Live:
         line = "import tvm.s_tir.tensor_intrin.cuda"
         if line not in self.lines:
             self.lines.append(line)
+
+    def _rebuild(self, other: Live) -> dict[str, Any]:
+        """Become a copy of `other` by running its trace again; returns its names for here."""
+        self.sch = s_tir.Schedule(other.start, error_render_level="detail")
+        other.sch.trace.apply_to_schedule(self.sch, remove_postproc=False)
+        pairs = list(zip(other.sch.trace.insts, self.sch.trace.insts, strict=True))
+        twins = {
+            made.__chandle__(): again
+            for old, new in pairs
+            for made, again in zip(old.outputs, new.outputs, strict=True)
+        }
+        return {
+            name: twins[rv.__chandle__()]
+            for name, rv in other.names.items()
+            if rv.__chandle__() in twins
+        }
 
     # Names
 
@@ -247,8 +280,11 @@ class Live:
         raise KeyError(rv)
 
     def _variable_at(self, sref: Any) -> Any | None:
-        for rv in reversed(self.names.values()):
-            if self._alive(rv) and self.sch.get_sref(rv).same_as(sref):
+        """The newest variable of the block or loop at `sref`; the dead ones met are forgotten."""
+        for name, rv in reversed(list(self.names.items())):
+            if not self._alive(rv):
+                del self.names[name]  # asking TVM for a dead one costs an exception each time
+            elif self.sch.get_sref(rv).same_as(sref):
                 return rv
         return None
 

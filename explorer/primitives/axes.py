@@ -9,11 +9,12 @@ for every compute capability since 3.0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from explorer.errors import Refusal
-from explorer.model.nest import Function, Loop
+from explorer.model.nest import Block, Function, Loop
 
 MAX_THREADS_PER_BLOCK = 1024
 LIMITS = {
@@ -34,6 +35,10 @@ class BoundLoop:
     extent: int | None
     name: str
     children: list[BoundLoop] = field(default_factory=list)
+    id: str = ""
+    """Tells loops of one name apart."""
+    uses: list[frozenset[str]] = field(default_factory=list)
+    """For each block below: the ids of the bound loops its iterators depend on."""
 
     def all(self) -> Iterator[BoundLoop]:
         """This loop and every bound loop below it, in pre-order."""
@@ -49,21 +54,41 @@ def kernels_of(function: Function, also: tuple[str, str] | None = None) -> list[
     """
     by_id = {node.id: node for node in function.nodes}
 
-    def visit(ids: tuple[str, ...]) -> list[BoundLoop]:
+    def visit(ids: tuple[str, ...], known: dict[str, frozenset[str]], uses: Uses) -> list[BoundLoop]:
         found: list[BoundLoop] = []
         for node_id in ids:
             node = by_id[node_id]
-            inner = visit(node.children)
             axis = node.binding if isinstance(node, Loop) else None
             if also is not None and node_id == also[0]:
                 axis = also[1]
+            below: Uses = []
+            if isinstance(node, Loop):
+                own = {node.name: frozenset([node_id] if axis else [])}
+                inner = visit(node.children, {**known, **own}, below)
+            elif isinstance(node, Block):
+                iters = {it.name: _depends(it.value, known) for it in node.iters}
+                below.append(frozenset().union(*iters.values(), _depends(node.predicate, known)))
+                inner = visit(node.children, {**known, **iters}, below)
+            else:
+                inner = visit(node.children, known, below)
+            uses += below
             if isinstance(node, Loop) and axis:
-                found.append(BoundLoop(axis, node.extent_value, node.name, inner))
+                loop = BoundLoop(axis, node.extent_value, node.name, inner, node_id, below)
+                found.append(loop)
             else:
                 found += inner
         return found
 
-    return visit(function.roots)
+    return visit(function.roots, {}, [])
+
+
+Uses = list[frozenset[str]]
+
+
+def _depends(text: str | None, known: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The bound loops that an expression's names lead to."""
+    names = re.findall(r"[A-Za-z_]\w*", text or "")
+    return frozenset().union(*(known.get(name, frozenset()) for name in names))
 
 
 def violations(kernels: list[BoundLoop]) -> list[Refusal]:
@@ -86,19 +111,25 @@ def new_violation(before: list[Refusal], after: list[Refusal]) -> Refusal | None
     return None
 
 
-def _twice_on_a_path(loop: BoundLoop, above: dict[str, str]) -> list[Refusal]:
+def _twice_on_a_path(loop: BoundLoop, above: dict[str, BoundLoop]) -> list[Refusal]:
+    """One axis on two loops that one block depends on.
+
+    A block that depends on the inner loop only is right: all threads share that work, as in a
+    cooperative copy to shared memory.
+    """
     found = []
     virtual = loop.axis.startswith("vthread")
-    if loop.axis in above and not virtual:
+    outer = None if virtual else above.get(loop.axis)
+    if outer is not None and any({outer.id, loop.id} <= used for used in loop.uses):
         found.append(
             Refusal(
                 what=f"{loop.axis} would be on two loops of one path: "
-                f"{above[loop.axis]} and {loop.name} inside it.",
+                f"{outer.name} and {loop.name} inside it.",
                 why="Both would have the same value, so only the diagonal would be computed.",
                 do="Bind them to different axes, or fuse them first.",
             )
         )
-    below = above if virtual else {**above, loop.axis: loop.name}
+    below = above if virtual else {**above, loop.axis: loop}
     return found + [item for child in loop.children for item in _twice_on_a_path(child, below)]
 
 

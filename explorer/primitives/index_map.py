@@ -2,7 +2,7 @@
 
 The text is parsed, never executed: names of its own arguments, whole numbers, `+ - * // %` and
 sign are all it may hold.  A result without an argument in it becomes a typed constant, because
-TVM refuses a plain int there.
+TVM refuses a plain int there; `T.int64(0)` says a type other than that of the indices.
 """
 
 from __future__ import annotations
@@ -35,21 +35,24 @@ class IndexMapText:
     results: tuple[ast.expr, ...]
     single: bool
 
-    def values(self, variables: dict[str, Any], constant: Callable[[int], Any]) -> list[Any]:
-        """Each result over `variables`; `constant` types a result that names none of them."""
-        found = []
-        for result in self.results:
-            value = _value(result, variables)
-            found.append(constant(value) if isinstance(value, int) else value)
-        return found
+    def values(self, variables: dict[str, Any], constant: Callable[[int, str], Any]) -> list[Any]:
+        """Each result over `variables`; `constant` makes one that names none of them.
 
-    def python(self, constant: Callable[[int], str]) -> str:
-        """The map as a Python lambda; `constant` writes a result that is a plain number."""
-        blank = dict.fromkeys(self.arguments)
-        shown = []
-        for result in self.results:
-            number = None if _names(result) else _value(result, blank)
-            shown.append(ast.unparse(result) if number is None else constant(number))
+        Its second argument is the type that the text states, or "".
+        """
+        return [
+            _value(result, variables)
+            if _names(result)
+            else constant(_value(result, variables), _type(result))
+            for result in self.results
+        ]
+
+    def python(self, constant: Callable[[int, str], str]) -> str:
+        """The map as a Python lambda; `constant` writes a result that is a number."""
+        shown = [
+            ast.unparse(result) if _names(result) else constant(_value(result, {}), _type(result))
+            for result in self.results
+        ]
         head = f"lambda {', '.join(self.arguments)}" if self.arguments else "lambda"
         if self.single:
             return f"{head}: {shown[0]}"
@@ -86,7 +89,7 @@ def _check(node: ast.expr, names: tuple[str, ...], example: str) -> None:
                 f"{node.id} is not an argument of the index map.",
                 f"Its arguments are: {', '.join(names) or 'none'}.",
             )
-    elif isinstance(node, ast.Constant) and type(node.value) is int:
+    elif (isinstance(node, ast.Constant) and type(node.value) is int) or _type(node):
         return
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         _check(node.operand, names, example)
@@ -106,6 +109,8 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
         return variables[node.id]
     if isinstance(node, ast.Constant):
         return node.value
+    if isinstance(node, ast.Call):
+        return _value(node.args[0], variables)
     if isinstance(node, ast.UnaryOp):
         return -_value(node.operand, variables)
     assert isinstance(node, ast.BinOp)
@@ -116,5 +121,24 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
         raise StepRefused(f'"{ast.unparse(node)}" divides by zero.') from error
 
 
+def _type(node: ast.expr) -> str:
+    """The type of a constant written like `T.int64(0)`, or ""."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "T"
+        and node.func.attr in ("int32", "int64")
+        and len(node.args) == 1
+        and not node.keywords
+        and isinstance(node.args[0], ast.Constant)
+        and type(node.args[0].value) is int
+    ):
+        return node.func.attr
+    return ""
+
+
 def _names(node: ast.expr) -> bool:
+    if _type(node):
+        return False
     return any(isinstance(part, ast.Name) for part in ast.walk(node))
