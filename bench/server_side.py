@@ -10,7 +10,6 @@ is that of a remembered answer.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import msgspec
-
+from bench.rows import Row, finish, row
 from explorer import samples, workbench
 from explorer.model.loaded import Source
 from explorer.model.nest import Loop
@@ -33,32 +31,12 @@ SAMPLES = ("01_vector_add", "03_matmul_float32", "07_softmax", "13_conv2d", "14_
 FACTORS = (2, 4, 8, 16, 32, 64)
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One line of the table; all times in milliseconds."""
-
-    what: str
-    count: int
-    p50_ms: float
-    p90_ms: float
-    limit_ms: float | None
-
-    @property
-    def within(self) -> bool:
-        """Whether the median keeps the limit."""
-        return self.limit_ms is None or self.p50_ms <= self.limit_ms
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
-    rows = measure(given.rounds)
-    if given.json:
-        print(msgspec.json.encode(rows).decode())
-    else:
-        print(table(rows))
-    return 0 if all(row.within for row in rows) else 1
+    return finish(measure(given.rounds), given.json)
 
 
 def measure(rounds: int) -> list[Row]:
@@ -137,23 +115,6 @@ def timed(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return (time.perf_counter() - start) * 1000
-
-
-def row(what: str, times: list[float], limit_ms: float | None) -> Row:
-    """Median and ninth decile of `times`."""
-    p90 = statistics.quantiles(times, n=10)[-1] if len(times) > 1 else times[0]
-    return Row(what, len(times), statistics.median(times), p90, limit_ms)
-
-
-def table(rows: list[Row]) -> str:
-    """The rows as the Markdown table of bench/README.md."""
-    lines = ["| what | n | p50 ms | p90 ms | limit (p50) |", "|---|--:|--:|--:|--:|"]
-    for each in rows:
-        limit = "-" if each.limit_ms is None else f"{each.limit_ms:g}"
-        lines.append(
-            f"| {each.what} | {each.count} | {each.p50_ms:.0f} | {each.p90_ms:.0f} | {limit} |"
-        )
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":
