@@ -34,7 +34,7 @@ ANSWERS: Table = {
     "read_schedule": "explorer.engine.read_schedule:read_schedule",
     "build": "explorer.engine.build:build",
     "compile_check": "explorer.engine.compile_check:compile_check",
-    "check": "explorer.engine.emulate:check",
+    "check": "explorer.engine.check:check",
     "export": "explorer.engine.export:export",
     "cuda_tags": "explorer.engine.targets:cuda_tags",
     "strategies": "explorer.engine.propose:strategies",
