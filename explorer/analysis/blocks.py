@@ -10,9 +10,13 @@ from explorer.model.refs import BlockRef
 
 @dataclass(frozen=True, kw_only=True)
 class Touch:
-    """One access in a block's body: the buffer, its index as text, and the iterators of each dim."""
+    """One access in a block's body: the buffer, its index as text, and the iterators of each dim.
+
+    Names of buffers repeat; `identity` tells them apart.
+    """
 
     buffer: str
+    identity: int
     index: tuple[str, ...]
     iters: tuple[frozenset[str], ...]
 
@@ -29,7 +33,7 @@ class Store:
     @property
     def own(self) -> tuple[Touch, ...]:
         """Loads of the buffer that is stored to."""
-        return tuple(load for load in self.loads if load.buffer == self.target.buffer)
+        return tuple(load for load in self.loads if load.identity == self.target.identity)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,8 @@ class Access:
     """
 
     buffer: str
+    identity: int
+    """Tells buffers of one name apart."""
     scope: str
     kind: Literal["load", "store"]
     dtype: str
@@ -38,10 +40,6 @@ class Access:
     """The elements of a vector access are neighbours in memory."""
     runs_per_thread: float = 1.0
     """How often one thread comes here: the product of the loops around it."""
-    guarded: bool = False
-    """Stands under an `if`."""
-    accumulates: bool = False
-    """A store whose value reads the same element."""
 
     @property
     def width_bytes(self) -> int:

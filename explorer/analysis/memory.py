@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from explorer.analysis.kernel import Access, Ints
+from explorer.analysis.kernel import Access, Bools, Ints
 from explorer.analysis.limits import BANK_BYTES, BANKS, SECTOR_BYTES, WARP
 
 Pattern = Literal["broadcast", "coalesced", "strided", "scattered", "data-dependent"]
@@ -48,21 +48,19 @@ def global_pattern(access: Access) -> GlobalPattern | None:
     """How warps touch global memory here; None when no sampled lane comes here."""
     if access.element is None:
         return GlobalPattern(pattern="data-dependent")
-    rows = [row for row in range(len(access.element)) if access.active[row].any()]
-    if not rows:
+    rows = access.active.any(axis=1)
+    if not rows.any():
         return None
-    counts, fewest = [], []
-    for row in rows:
-        first = access.element[row][access.active[row]] * access.item_bytes
-        moved = _pieces(first, access.width_bytes, SECTOR_BYTES)
-        counts.append(len(moved))
-        asked = len(np.unique(first)) * access.width_bytes
-        fewest.append(-(-asked // SECTOR_BYTES))
+    first = access.element[rows] * access.item_bytes
+    live = access.active[rows]
+    sectors = _distinct(_pieces(first, access.width_bytes, SECTOR_BYTES), live)
+    asked = _distinct(first[:, :, None], live) * access.width_bytes
     stride = _stride(access)
+    moved, needed = float(np.mean(sectors)), float(np.mean(-(-asked // SECTOR_BYTES)))
     return GlobalPattern(
-        pattern=_name(access, stride, float(np.mean(counts)), float(np.mean(fewest))),
-        sectors=float(np.mean(counts)),
-        needed=float(np.mean(fewest)),
+        pattern=_name(access, stride, moved, needed),
+        sectors=moved,
+        needed=needed,
         stride_bytes=None if stride is None else stride * access.item_bytes,
     )
 
@@ -75,37 +73,56 @@ def shared_pattern(access: Access) -> SharedPattern | None:
     """
     if access.element is None:
         return None
-    phases = max(1, access.width_bytes // BANK_BYTES)
-    group = WARP // min(phases, 8)
-    waves, best, ways = [], [], 1
-    for row in range(len(access.element)):
-        live = access.active[row]
-        if not live.any():
-            continue
-        total = fewest = 0
-        for start in range(0, WARP, group):
-            part = slice(start, start + group)
-            first = access.element[row][part][live[part]] * access.item_bytes
-            if not len(first):
-                continue
-            words = _pieces(first, access.width_bytes, BANK_BYTES)
-            per_bank = np.bincount(words % BANKS, minlength=BANKS)
-            total += int(per_bank.max())
-            fewest += -(-len(words) // BANKS)
-            ways = max(ways, int(per_bank.max()))
-        waves.append(total)
-        best.append(fewest)
-    if not waves:
+    rows = access.active.any(axis=1)
+    if not rows.any() or access.element.shape[1] != WARP:
         return None
-    return SharedPattern(wavefronts=float(np.mean(waves)), needed=float(np.mean(best)), ways=ways)
+    phases = min(max(1, access.width_bytes // BANK_BYTES), 8)
+    # Each phase of a request is served by itself: make it a row of its own.
+    first = (access.element[rows] * access.item_bytes).reshape(-1, WARP // phases)
+    live = access.active[rows].reshape(-1, WARP // phases)
+    words = _pieces(first, access.width_bytes, BANK_BYTES)
+    worst, count = _busiest_bank(words, live)
+    best = -(-count // BANKS)
+    per_request = (int(rows.sum()), phases)
+    return SharedPattern(
+        wavefronts=float(worst.reshape(per_request).sum(axis=1).mean()),
+        needed=float(best.reshape(per_request).sum(axis=1).mean()),
+        ways=int(worst.max()),
+    )
 
 
 def _pieces(first: Ints, width: int, piece: int) -> Ints:
-    """The distinct pieces (sectors, words) that accesses of `width` bytes at `first` touch."""
-    steps = np.arange(0, width, min(piece, width))
-    last = (first[:, None] + np.minimum(steps + min(piece, width) - 1, width - 1)[None, :]) // piece
-    begin = (first[:, None] + steps[None, :]) // piece
-    return np.unique(np.concatenate([begin.ravel(), last.ravel()]))
+    """The pieces (sectors, words) that accesses of `width` bytes at `first` touch: one more axis."""
+    starts = np.append(np.arange(0, width, piece), width - 1)
+    return (first[:, :, None] + starts) // piece
+
+
+def _sorted(pieces: Ints, live: Bools) -> Ints:
+    """The pieces of each row in order; those of lanes that do nothing are -1, in front."""
+    masked = np.where(live[:, :, None], pieces, -1)
+    return np.sort(masked.reshape(len(masked), -1), axis=1)
+
+
+def _fresh(ordered: Ints) -> Bools:
+    """Where a row has a piece that it did not have before."""
+    fresh = np.ones(ordered.shape, bool)
+    fresh[:, 1:] = np.diff(ordered, axis=1) != 0
+    return fresh & (ordered >= 0)
+
+
+def _distinct(pieces: Ints, live: Bools) -> Ints:
+    """How many different pieces each row has."""
+    return _fresh(_sorted(pieces, live)).sum(axis=1)
+
+
+def _busiest_bank(words: Ints, live: Bools) -> tuple[Ints, Ints]:
+    """Per row: the most distinct words in one bank, and all distinct words."""
+    ordered = _sorted(words, live)
+    fresh = _fresh(ordered)
+    loads = np.zeros((len(ordered), BANKS), np.int64)
+    row, column = np.nonzero(fresh)
+    np.add.at(loads, (row, ordered[row, column] % BANKS), 1)
+    return loads.max(axis=1), fresh.sum(axis=1)
 
 
 def _stride(access: Access) -> int | None:

@@ -48,14 +48,16 @@ def occupancy(
     """
     by = _blocks(limits, threads, registers, shared_bytes)
     blocks = min(by.values())
+    if registers is None:
+        del by["registers"]
     warps = -(-threads // WARP)
     return Occupancy(
         blocks_per_sm=blocks,
         warps_per_sm=blocks * warps,
         max_warps=limits.warps_per_sm,
         limiters=tuple(name for name, count in by.items() if count == blocks),
-        better=_cliff(limits, threads, registers, shared_bytes, blocks, by, up=True),
-        worse=_cliff(limits, threads, registers, shared_bytes, blocks, by, up=False),
+        better=_cliff(limits, threads, registers, shared_bytes, blocks, up=True),
+        worse=_cliff(limits, threads, registers, shared_bytes, blocks, up=False),
     )
 
 
@@ -95,8 +97,8 @@ def _by_registers(limits: Limits, warps: int, registers: int) -> int:
 
 
 def _cliff(
-    limits: Limits, threads: int, registers: int | None, shared_bytes: int, blocks: int,
-    by: dict[Limiter, int], *, up: bool,
+    limits: Limits, threads: int, registers: int | None, shared_bytes: int, blocks: int, *,
+    up: bool,
 ) -> Cliff | None:  # fmt: skip
     """The nearest value of registers or shared memory that moves the number of blocks."""
     found: list[tuple[float, Cliff]] = []
@@ -110,7 +112,7 @@ def _cliff(
                 break
     unit = limits.shared_unit_bytes
     top = limits.shared_per_block_bytes
-    values = range(shared_bytes // unit * unit, -1, -unit) if up else range(
+    values = range(min(shared_bytes, top) // unit * unit, -1, -unit) if up else range(
         _round_up(shared_bytes + 1, unit), top + 1, unit
     )  # fmt: skip
     for value in values:

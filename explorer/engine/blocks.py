@@ -145,6 +145,7 @@ def _accesses(body: Any, names: dict[int, str]) -> tuple[list[Store], list[Touch
     for use in uses(body, Env(1), np.ones((1, 1, 1), bool)):
         touch = Touch(
             buffer=str(use.buffer.name),
+            identity=key(use.buffer),
             index=tuple(str(index) for index in use.indices),
             iters=tuple(frozenset(_names(index, names)) for index in use.indices),
         )

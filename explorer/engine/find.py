@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import tvm_ffi
 from tvm import ir, tirx
@@ -47,7 +48,6 @@ def context(
 ) -> Context:
     """What the checks look at."""
     nest = nest_of(scheduled, scheduled.script(show_meta=False))
-    before = nest_of(original, original.script(show_meta=False))
     parts = dict(lowered or {})
     if target.kind == "cuda":
         built_for = tvm_target(target)
@@ -59,7 +59,10 @@ def context(
         original=original,
         scheduled=scheduled,
         nest=nest,
-        original_nest=before,
+        came_bound=frozenset(
+            var.name_hint for var, func in original.functions_items()
+            if isinstance(func, tirx.PrimFunc) and _has_threads(func)
+        ),
         target=target,
         sizes=sizes,
         build=build,
@@ -96,3 +99,14 @@ def function_facts(func: tirx.PrimFunc, name: str, sizes: dict[str, int]) -> Fun
         unseen=tuple(unseen(found, func.params, sizes)),
         statement_buffers=tuple(made),
     )
+
+
+def _has_threads(func: tirx.PrimFunc) -> bool:
+    found: list[Any] = []
+
+    def visit(loop: Any) -> None:
+        if loop.thread_binding is not None:
+            found.append(loop)
+
+    tvm_ffi.structural_walk(func.body, (tirx.For, visit))
+    return bool(found)

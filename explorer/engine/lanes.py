@@ -88,7 +88,7 @@ def _truncmod(a: Array, b: Array) -> Array:
     return a - _truncdiv(a, b) * b
 
 
-_BINARY: dict[type, Callable[[Array, Array], Array]] = {
+BINARY: dict[type, Callable[[Array, Array], Array]] = {
     prim.Add: np.add, prim.Sub: np.subtract, prim.Mul: np.multiply, prim.Div: _truncdiv,
     prim.Mod: _truncmod, prim.FloorDiv: _floordiv, prim.FloorMod: _floormod,
     prim.Min: np.minimum, prim.Max: np.maximum, prim.EQ: np.equal, prim.NE: np.not_equal,
@@ -106,34 +106,33 @@ _CALLS: dict[str, Callable[[Array, Array], Array]] = {
 
 def evaluate(expr: Any, env: Env) -> Array | None:
     """The value of an expression, or None where it depends on memory or on an unknown variable."""
-    if isinstance(expr, (prim.IntImm, prim.FloatImm)):
-        return scalar(int(expr.value) if isinstance(expr, prim.IntImm) else float(expr.value))
-    if isinstance(expr, ir.Var):
+    kind = type(expr)
+    if kind is prim.IntImm:
+        return scalar(int(expr.value))
+    if kind is ir.Var:
         return env.get(expr)
-    operation = _BINARY.get(type(expr))
+    operation = BINARY.get(kind)
     if operation is not None:
         return _both(operation, evaluate(expr.a, env), evaluate(expr.b, env), expr)
-    if isinstance(expr, prim.Cast):
+    if kind is prim.FloatImm:
+        return scalar(float(expr.value))
+    if kind in (prim.Cast, prim.Broadcast):
         return evaluate(expr.value, env)
-    if isinstance(expr, prim.Not):
+    if kind is prim.Not:
         inner = evaluate(expr.a, env)
         return None if inner is None else np.logical_not(inner)
-    if isinstance(expr, prim.Select):
+    if kind is prim.Select:
         return _choose(expr.condition, expr.true_value, expr.false_value, env)
-    if isinstance(expr, prim.Ramp):
+    if kind is prim.Ramp:
         base, stride = evaluate(expr.base, env), evaluate(expr.stride, env)
         if base is None or stride is None:
             return None
         return base + stride * np.arange(int(expr.lanes)).reshape(1, 1, -1)
-    if isinstance(expr, prim.Broadcast):
-        return evaluate(expr.value, env)
-    if isinstance(expr, prim.Let):
+    if kind is prim.Let:
         inner_env = env.child()
         inner_env.set(expr.var, evaluate(expr.value, env))
         return evaluate(expr.body, inner_env)
-    if isinstance(expr, ir.Call):
-        return _call(expr, env)
-    return None
+    return _call(expr, env) if kind is ir.Call else None
 
 
 def _both(operation: Callable[[Array, Array], Array], a: Array | None, b: Array | None,

@@ -1,78 +1,104 @@
-"""Walks TensorIR statements and gives every access with its buffer, index and condition."""
+"""Every access in a piece of TensorIR: its buffer, its index, and under which condition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from tvm import ir, tirx
+from tvm import ir, s_tir, tirx
 from tvm.ir.prim import expr as prim
 
-from explorer.engine.lanes import Array, Env, evaluate, op_name
+from explorer.engine.lanes import BINARY, Array, Env, evaluate, op_name
 
 BY_ADDRESS = ("address_of", "tvm_access_ptr")
+LEAVES = (prim.IntImm, prim.FloatImm, ir.Var, ir.StringImm, ir.Op, tirx.AllocBuffer,
+          tirx.DeclBuffer, s_tir.SBlockRealize)  # fmt: skip
+"""Nodes that touch no memory, and nested blocks, which are looked at by themselves."""
+_CHILDREN: dict[type, tuple[str, ...]] = {
+    prim.Cast: ("value",), prim.Not: ("a",), prim.Broadcast: ("value",), prim.Ramp: ("base",),
+    prim.BitwiseNot: ("a",), prim.Select: ("condition", "true_value", "false_value"),
+    tirx.Evaluate: ("value",), tirx.AttrStmt: ("body",), tirx.While: ("condition", "body"),
+    tirx.AssertStmt: ("condition",),
+    **dict.fromkeys(BINARY, ("a", "b")),
+}  # fmt: skip
 
 
-class Use(NamedTuple):
-    """One access: `index` per dimension (None where unknown), `where` it happens."""
+class Use:
+    """One access.  `where` is where it happens; `sure` tells that this is not only a bound."""
 
-    kind: Literal["load", "store", "address"]
-    buffer: Any
-    indices: tuple[Any, ...]
-    index: tuple[Array | None, ...]
-    where: Array
-    sure: bool
-    """`where` is known, not only an upper bound."""
+    __slots__ = ("buffer", "env", "indices", "kind", "sure", "where")
+
+    def __init__(
+        self, kind: Literal["load", "store", "address"], buffer: Any, indices: Any, env: Env,
+        where: Array, sure: bool,
+    ) -> None:  # fmt: skip
+        self.kind = kind
+        self.buffer = buffer
+        self.indices = tuple(indices)
+        self.env = env
+        self.where = where
+        self.sure = sure
+
+    def index(self) -> tuple[Array | None, ...]:
+        """The value of each index, None where it depends on data.  Ask while iterating."""
+        return tuple(evaluate(index, self.env) for index in self.indices)
 
 
 def uses(node: Any, env: Env, where: Array, sure: bool = True) -> Iterator[Use]:
-    """All accesses of a statement or expression; conditions narrow `where`."""
-    if isinstance(node, tirx.SeqStmt):
+    """All accesses of a statement or expression, loads before the store; conditions narrow `where`.
+
+    Loops inside are not run: their variables have no value.
+    """
+    kind = type(node)
+    if kind in LEAVES:
+        return
+    if kind in _CHILDREN:
+        for field in _CHILDREN[kind]:
+            yield from uses(getattr(node, field), env, where, sure)
+    elif kind is tirx.SeqStmt:
         for part in node.seq:
             yield from uses(part, env, where, sure)
-    elif isinstance(node, tirx.BufferStore):
+    elif kind is tirx.BufferStore:
         yield from uses(node.value, env, where, sure)
         for index in node.indices:
             yield from uses(index, env, where, sure)
-        yield _use("store", node.buffer, node.indices, env, where, sure)
-    elif isinstance(node, ir.TensorLoad):
+        yield Use("store", node.buffer, node.indices, env, where, sure)
+    elif kind is ir.TensorLoad:
         for index in node.indices:
             yield from uses(index, env, where, sure)
-        yield _use("load", node.source, node.indices, env, where, sure)
-    elif isinstance(node, tirx.Bind):
+        yield Use("load", node.source, node.indices, env, where, sure)
+    elif kind is ir.Call:
+        yield from _call(node, env, where, sure)
+    elif kind is tirx.Bind:
         yield from uses(node.value, env, where, sure)
         env.set(node.var, evaluate(node.value, env))
-    elif isinstance(node, tirx.Evaluate):
-        yield from uses(node.value, env, where, sure)
-    elif isinstance(node, tirx.IfThenElse):
+    elif kind is tirx.IfThenElse:
         yield from _branches(node.condition, node.then_case, node.else_case, env, where, sure)
-    elif isinstance(node, ir.Call) and op_name(node) == "if_then_else":
-        yield from _branches(node.args[0], node.args[1], node.args[2], env, where, sure)
-    elif isinstance(node, ir.Call):
-        for arg in node.args:
-            if op_name(node) in BY_ADDRESS and isinstance(arg, ir.TensorLoad):
-                yield _use("address", arg.source, arg.indices, env, where, sure)
-            elif op_name(node) in BY_ADDRESS and isinstance(getattr(arg, "ty", None),
-                                                            tirx.BufferType):
-                yield _use("address", arg, (), env, where, sure)
-            else:
-                yield from uses(arg, env, where, sure)
-    elif isinstance(node, prim.Let):
-        inner = env.child()
+    elif kind is prim.Let:
         yield from uses(node.value, env, where, sure)
+        inner = env.child()
         inner.set(node.var, evaluate(node.value, env))
         yield from uses(node.body, inner, where, sure)
-    elif isinstance(node, tirx.For):
-        yield from uses(node.body, env.child(), where, False)
-    else:
-        for field in FIELDS:
-            child = getattr(node, field, None)
-            if isinstance(child, (ir.Expr, tirx.Stmt)) and not isinstance(child, ir.Op):
-                yield from uses(child, env, where, sure)
+    elif kind is tirx.For:
+        inner = env.child()
+        inner.set(node.loop_var, None)
+        yield from uses(node.body, inner, where, False)
 
 
-FIELDS = ("a", "b", "value", "condition", "true_value", "false_value", "base", "body")
+def _call(call: Any, env: Env, where: Array, sure: bool) -> Iterator[Use]:
+    name = op_name(call)
+    if name == "if_then_else":
+        yield from _branches(call.args[0], call.args[1], call.args[2], env, where, sure)
+        return
+    for arg in call.args:
+        # The address is taken, not the value: the intrinsic itself touches memory.
+        if name in BY_ADDRESS and type(arg) is ir.TensorLoad:
+            yield Use("address", arg.source, arg.indices, env, where, sure)
+        elif name in BY_ADDRESS and tirx.is_buffer_var(arg):
+            yield Use("address", arg, (), env, where, sure)
+        else:
+            yield from uses(arg, env, where, sure)
 
 
 def _branches(
@@ -84,11 +110,3 @@ def _branches(
         if branch is not None:
             narrowed = where if value is None else np.logical_and(where, value.astype(bool) ^ flip)
             yield from uses(branch, env.child(), narrowed, sure and value is not None)
-
-
-def _use(
-    kind: Literal["load", "store", "address"], buffer: Any, indices: Any, env: Env, where: Array,
-    sure: bool,
-) -> Use:  # fmt: skip
-    values = tuple(evaluate(index, env) for index in indices)
-    return Use(kind, buffer, tuple(indices), values, where, sure)

@@ -20,7 +20,7 @@ from explorer.engine.lanes import Array, Env, evaluate, key, scalar, single
 from explorer.engine.touch import Use, uses
 
 POINTS = 2**17
-TRIES = 4
+TRIES = 3
 
 
 def unseen(leaves: list[Leaf], params: Iterable[Any], sizes: dict[str, int]) -> Iterator[Unseen]:
@@ -188,7 +188,7 @@ def _body(leaf: Leaf, env: Env, where: Array) -> Iterator[Use]:
 def _flatten(use: Use, buffer: Any, sizes: dict[str, int]) -> Array | None:
     env = _start(sizes, 1)
     flat: Array = scalar(0)
-    for index, size in zip(use.index, buffer.shape, strict=True):
+    for index, size in zip(use.index(), buffer.shape, strict=True):
         extent = single(size, env)
         if index is None or extent is None:
             return None

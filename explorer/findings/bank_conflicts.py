@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from explorer.analysis.kernel import requests
-from explorer.analysis.memory import shared_pattern
+from explorer.analysis.memory import SharedPattern, shared_pattern
 from explorer.findings.base import Context, finding
 from explorer.findings.launches import launches
 from explorer.model.result import Finding
@@ -22,22 +22,25 @@ TITLE = "Shared-memory bank conflicts"
 
 
 def check(ctx: Context) -> Iterable[Finding]:
-    """One finding per distinct shared access with a conflict."""
+    """One finding per buffer, direction and degree of conflict."""
     for launch in launches(ctx):
-        seen = set()
-        for access in launch.kernel.accesses if launch.kernel else ():
-            name = (access.kind, access.buffer, access.index)
-            if not access.is_shared or name in seen or not requests(launch.kernel, access):  # type: ignore[arg-type]
+        kernel = launch.kernel
+        found: dict[tuple[str, str, SharedPattern], list[str]] = {}
+        for access in kernel.accesses if kernel else ():
+            if kernel is None or not access.is_shared or not requests(kernel, access):
                 continue
-            seen.add(name)
             pattern = shared_pattern(access)
             if pattern is not None and pattern.ways > 1 and pattern.wavefronts > pattern.needed:
-                yield finding(
-                    CODE, "warning" if pattern.ways >= 4 else "info", launch.function, launch.node,
-                    f"The {access.kind} of {access.buffer}[{access.index}] has {pattern.ways}-way bank"
-                    f" conflicts: {pattern.wavefronts:.3g} wavefronts per warp request,"
-                    f" {pattern.needed:.3g} would do.",
-                    "Pad the rows of the tile with storage_align, or change which loop is"
-                    " threadIdx.x.",
-                    where=f"{launch.where}, {access.buffer}",
-                )  # fmt: skip
+                same = found.setdefault((access.kind, access.buffer, pattern), [])
+                if access.index not in same:
+                    same.append(access.index)
+        for (kind, buffer, pattern), indices in found.items():
+            more = f" (and {len(indices) - 1} more like it)" if len(indices) > 1 else ""
+            yield finding(
+                CODE, "warning" if pattern.ways >= 4 else "info", launch.function, launch.node,
+                f"The {kind} of {buffer}[{indices[0]}]{more} has {pattern.ways}-way bank conflicts:"
+                f" {pattern.wavefronts:.3g} wavefronts per warp request, {pattern.needed:.3g} would"
+                " do.",
+                "Pad the rows of the tile with storage_align, or change which loop is threadIdx.x.",
+                where=f"{launch.where}, {buffer}",
+            )  # fmt: skip

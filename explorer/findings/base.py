@@ -28,8 +28,8 @@ from explorer.model.target import Target
 class Context:
     """Everything a check may look at.
 
-    `original` and `scheduled` are the IRModules (opaque here), `nest` and `original_nest` their
-    loop nests, `sizes` the values the user gave for symbolic sizes.  `kernels` are the lowered
+    `original` and `scheduled` are the IRModules (opaque here), `nest` is the loop nest of the
+    scheduled one, `came_bound` names the functions that had bound loops before, `sizes` the values the user gave for symbolic sizes.  `kernels` are the lowered
     device functions on plain data, in the order in which the host launches them; there are none
     of a function that could not be lowered (`failures`) or when the target is no GPU.
     """
@@ -37,8 +37,8 @@ class Context:
     original: Any
     scheduled: Any
     nest: Nest
-    original_nest: Nest
     target: Target
+    came_bound: frozenset[str] = frozenset()
     sizes: Mapping[str, int] = field(default_factory=dict)
     build: Build | None = None
     kernels: tuple[Kernel, ...] = ()

@@ -9,6 +9,7 @@ What to try: vectorise a loop whose start and row length are multiples of the ve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -27,14 +28,14 @@ def check(ctx: Context) -> Iterable[Finding]:
     for launch in launches(ctx):
         seen = set()
         for access in launch.kernel.accesses if launch.kernel else ():
-            name = (access.kind, access.buffer, access.index)
+            name = (access.kind, access.buffer, access.lanes)
             if access.lanes < 2 or access.element is None or name in seen:
                 continue
             if not (access.is_global or access.is_shared):
                 continue
-            seen.add(name)
             why = _why(access)
             if why:
+                seen.add(name)
                 yield finding(
                     CODE, "warning", launch.function, launch.node,
                     f"The {access.kind} of {access.buffer} by {access.lanes} x {access.dtype} is not"
@@ -51,9 +52,8 @@ def _why(access: Access) -> str:
     at = np.unique(access.element[access.active] % access.lanes)
     if not at.size or (at == 0).all():
         return ""
-    steps = np.unique(np.diff(np.unique(access.element[access.active])))
-    odd = next((int(step) for step in steps if step % access.lanes), None)
     first = int(np.min(access.element[access.active]))
-    return f"offset {first}" + (f", stride {odd}" if odd else "") + (
-        f", no multiple of {access.lanes}"
-    )  # fmt: skip
+    steps = [int(step) for step in re.findall(r"\* (\d+)", access.index)]
+    odd = [str(step) for step in steps if step % access.lanes]
+    stride = f", stride {', '.join(odd)}" if odd else ""
+    return f"offset {first}{stride}, no multiple of {access.lanes}"

@@ -24,7 +24,7 @@ def check(ctx: Context) -> Iterable[Finding]:
         if fact.has_init or not fact.reduction:
             continue
         started = {
-            store.target.buffer
+            store.target.identity
             for _, _, other in ctx.blocks()
             if other.ref.func == function.name and other.ref != fact.ref
             for store in other.stores
@@ -35,7 +35,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             if not own:
                 continue
             name = store.target.buffer
-            if name in started:
+            if store.target.identity in started:
                 continue
             yield finding(
                 CODE, "error" if name not in _arguments(function) else "warning", function, block,

@@ -31,9 +31,7 @@ def check(ctx: Context) -> Iterable[Finding]:
                 " dlight skip it silently.",
                 "Remove the attribute from T.func_attr.",
             )  # fmt: skip
-        original = ctx.original_nest.function(function.name)
-        before = bool(original and ctx.regions(original))
-        if kernels and before and not function.scheduled:
+        if kernels and function.name in ctx.came_bound and not function.scheduled:
             yield finding(
                 CODE, "info", function, f"function {function.name}",
                 "The module came with bound loops but without tirx.is_scheduled: automatic schedules"

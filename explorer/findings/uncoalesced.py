@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from explorer.analysis.kernel import Access, Kernel, requests
 from explorer.analysis.memory import GlobalPattern, global_pattern
 from explorer.findings.base import Context, finding
-from explorer.findings.launches import launches
+from explorer.findings.launches import Launch, launches
 from explorer.model.result import Finding
 
 CODE = "uncoalesced"
@@ -24,40 +24,49 @@ POOR = 0.5
 
 
 def check(ctx: Context) -> Iterable[Finding]:
-    """One finding per global access: poor ones as warnings, the others in one line for information."""
+    """One finding per buffer that is walked badly, and one line with all other accesses."""
     for launch in launches(ctx):
         if launch.kernel is None:
             continue
-        good = []
+        good: dict[str, None] = {}
+        poor: dict[tuple[object, ...], list[str]] = {}
         for access, pattern in walked(launch.kernel):
-            what = f"{access.kind} of {access.buffer}[{access.index}]"
+            name = f"{access.kind} of {access.buffer}[{access.index}]"
             if pattern.pattern == "data-dependent":
-                yield finding(
-                    CODE, "info", launch.function, launch.node,
-                    f"The {what} depends on data: its sectors can't be known here.",
-                    where=f"{launch.where}, {access.buffer}",
-                )  # fmt: skip
+                poor.setdefault((access.kind, access.buffer, pattern), []).append(name)
             elif pattern.efficiency < POOR and pattern.sectors > 1:
-                stride = pattern.stride_bytes
-                how = f"strided by {abs(stride)} bytes" if stride else pattern.pattern
-                yield finding(
-                    CODE, "warning", launch.function, launch.node,
-                    f"The {what} is {how} along threadIdx.x: {pattern.sectors:.3g} sectors per warp"
-                    f" request, {pattern.needed:.3g} would do{ctx.assuming()}.",
-                    "Bind threadIdx.x to the last dimension of the buffer, or go through a shared"
-                    " tile.",
-                    where=f"{launch.where}, {access.buffer}",
-                )  # fmt: skip
+                poor.setdefault((access.kind, access.buffer, pattern), []).append(name)
             else:
-                good.append(
-                    f"{access.kind} {access.buffer} {pattern.pattern} ({pattern.sectors:.3g})"
-                )
+                good[f"{access.kind} {access.buffer} {pattern.pattern} ({pattern.sectors:.3g})"] = None
+        for (_, buffer, pattern), names in poor.items():
+            assert isinstance(pattern, GlobalPattern)
+            more = f" (and {len(names) - 1} more like it)" if len(names) > 1 else ""
+            yield _poor(ctx, launch, str(buffer), pattern, names[0] + more)
         if good:
             yield finding(
                 CODE, "info", launch.function, launch.node,
-                f"Sectors per warp request: {', '.join(dict.fromkeys(good))}.",
-                where=launch.where,
+                f"Sectors per warp request: {', '.join(good)}.", where=launch.where,
             )  # fmt: skip
+
+
+def _poor(
+    ctx: Context, launch: Launch, buffer: str, pattern: GlobalPattern, name: str
+) -> Finding:
+    where = f"{launch.where}, {buffer}"
+    if pattern.pattern == "data-dependent":
+        return finding(
+            CODE, "info", launch.function, launch.node,
+            f"The {name} depends on data: its sectors can't be known here.", where=where,
+        )  # fmt: skip
+    stride = pattern.stride_bytes
+    how = f"strided by {abs(stride)} bytes" if stride else pattern.pattern
+    return finding(
+        CODE, "warning", launch.function, launch.node,
+        f"The {name} is {how} along threadIdx.x: {pattern.sectors:.3g} sectors per warp request,"
+        f" {pattern.needed:.3g} would do{ctx.assuming()}.",
+        "Bind threadIdx.x to the last dimension of the buffer, or go through a shared tile.",
+        where=where,
+    )  # fmt: skip
 
 
 def walked(kernel: Kernel) -> Iterable[tuple[Access, GlobalPattern]]:
