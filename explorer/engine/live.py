@@ -16,7 +16,14 @@ from typing import Any
 from tvm import error, ir, s_tir, tirx
 from tvm.s_tir.schedule.schedule import _get_sblock_default_dtype
 
-from explorer.engine.places import _pre_order, all_blocks, block_ref, blocks_named, loops_around
+from explorer.engine.places import (
+    _pre_order,
+    all_blocks,
+    block_ref,
+    blocks_named,
+    loops_around,
+    sref_of,
+)
 from explorer.engine.refuse import REFUSALS, explain
 from explorer.engine.thread_axes import violations_in
 from explorer.errors import Refusal, StepRefused
@@ -171,7 +178,7 @@ class Live:
         variables = list(self.sch.get_loops(block))
         names = []
         for variable in variables:
-            old = self._variable_at(self.sch.get_sref(variable))
+            old = self._variable_at(sref_of(self.sch, variable))
             stale = None if old is None else self._name_of(old)
             names.append(self._name(variable, stale or self.sch.get(variable).loop_var.name, stale))
         comma = "," if len(names) == 1 else ""
@@ -187,14 +194,14 @@ class Live:
             )
         except REFUSALS as error:
             raise explain(method, error, self._subjects(args, kwargs), self.mod) from error
-        made = tuple(result) if isinstance(result, (list, tuple)) else (result,)
-        made = tuple(rv for rv in made if rv is not None)
+        several = isinstance(result, (list, tuple, ir.Array))
+        made = tuple(rv for rv in (result if several else [result]) if rv is not None)
         shown = [self._text(arg) for arg in args]
         shown += [f"{key}={self._text(value)}" for key, value in kwargs.items()]
         line = f"sch.{method}({', '.join(shown)})"
         if made:
             names = [self._name(rv, self._own_name(rv)) for rv in made]
-            comma = "," if isinstance(result, (list, tuple)) and len(names) == 1 else ""
+            comma = "," if several and len(names) == 1 else ""
             line = f"{', '.join(names)}{comma} = {line}"
         self.lines.append(line)
         return made
@@ -261,7 +268,7 @@ class Live:
 
     def _alive(self, rv: Any) -> bool:
         try:
-            return self.sch.get_sref(rv).stmt is not None
+            return sref_of(self.sch, rv).stmt is not None
         except REFUSALS:
             return False
 
@@ -273,9 +280,9 @@ class Live:
         for name, known in self.names.items():
             if known.same_as(rv):
                 return name
-        sref = self.sch.get_sref(rv)  # its name went to a newer variable of the same loop
+        sref = sref_of(self.sch, rv)  # its name went to a newer variable of the same loop
         for name, known in self.names.items():
-            if self._alive(known) and self.sch.get_sref(known).same_as(sref):
+            if self._alive(known) and sref_of(self.sch, known).same_as(sref):
                 return name
         raise KeyError(rv)
 
@@ -284,7 +291,7 @@ class Live:
         for name, rv in reversed(list(self.names.items())):
             if not self._alive(rv):
                 del self.names[name]  # asking TVM for a dead one costs an exception each time
-            elif self.sch.get_sref(rv).same_as(sref):
+            elif sref_of(self.sch, rv).same_as(sref):
                 return rv
         return None
 
@@ -322,7 +329,7 @@ class Live:
                 f"Function {ref.func} has no block {ref.name} any more.",
                 f"Its blocks are: {known}." if known else "It has no blocks.",
             )
-        return self.sch.get_sref(same[ref.nth])
+        return sref_of(self.sch, same[ref.nth])
 
     def _child_block(self, ref: BlockRef, sref: Any) -> Any:
         """A block whose name is not unique, through its parent block's list of children."""
@@ -330,10 +337,10 @@ class Live:
         while not isinstance(parent.stmt, s_tir.SBlock):
             parent = parent.parent
         siblings = blocks_named(self.sch, ref.func, parent.stmt.name_hint)
-        nth = next(n for n, b in enumerate(siblings) if self.sch.get_sref(b).same_as(parent))
+        nth = next(n for n, b in enumerate(siblings) if sref_of(self.sch, b).same_as(parent))
         scope = self.block(BlockRef(parent.stmt.name_hint, nth, ref.func))
         children = list(self.sch.get_child_blocks(scope))
-        at = next(n for n, rv in enumerate(children) if self.sch.get_sref(rv).same_as(sref))
+        at = next(n for n, rv in enumerate(children) if sref_of(self.sch, rv).same_as(sref))
         name = self._name(children[at], ref.name)
         self.lines.append(f"{name} = sch.get_child_blocks({self._name_of(scope)})[{at}]")
         return children[at]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import s_tir, tirx
+from tvm.s_tir.schedule import _ffi_api
 
 from explorer.errors import StepRefused
 from explorer.model.refs import BlockRef
+
+
+def sref_of(sch: s_tir.Schedule, rv: Any) -> Any:
+    """`sch.get_sref(rv)` without its check of Python types, which costs ten times the call."""
+    return _ffi_api.ScheduleGetSRef(sch, rv)
 
 
 def all_blocks(sch: s_tir.Schedule, func: str) -> list[Any]:
@@ -51,7 +57,7 @@ def block_ref(sch: s_tir.Schedule, func: str, sref: Any) -> BlockRef:
     """The reference of the block at `sref`."""
     name = str(sref.stmt.name_hint)
     same = blocks_named(sch, func, name)
-    nth = next(n for n, block in enumerate(same) if sch.get_sref(block).same_as(sref))
+    nth = next(n for n, block in enumerate(same) if sref_of(sch, block).same_as(sref))
     return BlockRef(name, nth, func)
 
 
@@ -64,6 +70,9 @@ def _pre_order(stmt: Any, visit: Any) -> None:
     if isinstance(stmt, tirx.SeqStmt):
         for item in stmt.seq:
             _pre_order(item, visit)
+        return
+    if isinstance(stmt, (tirx.For, s_tir.SBlock)):
+        _pre_order(stmt.body, visit)
         return
     for field in ("body", "then_case", "else_case"):
         child = getattr(stmt, field, None)
