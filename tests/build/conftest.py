@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from explorer.engine.build import build
+from explorer.engine.propose import propose
+from explorer.engine.read_schedule import read_schedule
 from explorer.engine.targets import cuda_tags
 from explorer.model.loaded import Source
+from explorer.model.result import Build
 from explorer.model.target import Target
+from explorer.primitives import AnyStep, Step
 from explorer.targets import resolve
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -34,3 +41,41 @@ def tags() -> tuple[Target, ...]:
 @pytest.fixture(scope="session")
 def target(tags: tuple[Target, ...]) -> Target:
     return resolve("nvidia/geforce-rtx-4090", tags)
+
+
+Builder = Callable[..., Build]
+
+
+@pytest.fixture(scope="session")
+def made(target: Target) -> Callable[..., tuple[Source, tuple[Step, ...]]]:
+    """A case or text with a schedule: Python text, "sched" (the case's own), or a strategy."""
+
+    def make(module: str, schedule: str = "") -> tuple[Source, tuple[Step, ...]]:
+        source = case(module) if module.isdigit() else Source(module)
+        if not schedule:
+            return source, ()
+        if schedule in ("default_gpu", "dlight"):
+            proposal = propose(source, (), schedule, target)
+        else:
+            text = case_schedule(module) if schedule == "sched" else schedule
+            proposal = read_schedule(source, text, ())
+        return source, msgspec.convert(proposal.steps, tuple[AnyStep, ...])
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def built(
+    target: Target, made: Callable[..., tuple[Source, tuple[Step, ...]]]
+) -> Builder:
+    """Build a case or text: `built(module, schedule, sizes, target)`."""
+
+    def make(
+        module: str,
+        schedule: str = "",
+        sizes: dict[str, int] | None = None,
+        target: Target = target,
+    ) -> Build:
+        return build(*made(module, schedule), target, sizes or {})
+
+    return make

@@ -1,0 +1,76 @@
+"""NVRTC has the last word: text that it refuses is no kernel, and its line is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from explorer.comparison import with_compiled
+from explorer.engine import compile_check as checker
+from explorer.engine import disk_cache, nvrtc
+from explorer.engine.build import build
+from explorer.engine.compile_check import compile_check, compiled
+from explorer.errors import ToolMissing
+from explorer.model.loaded import Source
+from explorer.model.target import Target
+from explorer.primitives import Step
+from explorer.targets import resolve
+
+Made = Callable[..., tuple[Source, tuple[Step, ...]]]
+KERNEL = 'extern "C" __global__ void f(float* a) {\n  a[0] = 1.0f;\n  BODY\n}\n'
+
+
+def test_good_text_compiles_to_a_cubin_and_to_ptx() -> None:
+    text = KERNEL.replace("BODY", "")
+    assert nvrtc.compile_text(text, "sm_80").code[:4] == b"\x7fELF"
+    assert b".target sm_80" in nvrtc.compile_text(text, "sm_80", "ptx").code
+
+
+def test_a_refusal_has_the_line_of_the_text() -> None:
+    found = compiled("f", KERNEL.replace("BODY", "a[1] = missing;"), "sm_80")
+    assert (found.status, found.line, found.text) == ("refused", 3, "a[1] = missing;")
+    assert 'identifier "missing" is undefined' in found.detail
+
+
+def test_what_tvm_accepts_and_nvrtc_refuses_is_failed(made: Made, target: Target) -> None:
+    source, steps = made("60", "sched")
+    (word,) = compile_check(source, steps, target)
+    assert word.status == "refused"
+    assert "too much shared data" in word.detail
+    after = with_compiled(build(source, steps, target, {}), (word,))
+    assert after.status == "failed"
+    assert after.functions[0].status == "no_kernel"
+    assert any(each.code == "nvrtc_error" for each in after.findings)
+
+
+def test_an_older_architecture_is_checked_as_the_oldest_known(tags: tuple[Target, ...]) -> None:
+    pascal = resolve("nvidia/tesla-p100", tags)
+    found = compiled("f", KERNEL.replace("BODY", ""), pascal.arch)
+    assert (found.status, found.arch) == ("compiled", nvrtc.architectures()[0])
+    assert "can't compile for sm_60" in found.detail
+
+
+def test_missing_nvrtc_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*args: object) -> None:
+        raise ToolMissing("NVRTC is not installed.", do="Install it.")
+
+    monkeypatch.setattr(nvrtc, "architectures", missing)
+    found = checker.compiled("f", KERNEL, "sm_80")
+    assert found.status == "not_compiled"
+    assert found.detail == "NVRTC is not installed. Install it."
+
+
+def test_results_are_kept_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    first, second = disk_cache.key("test", "1"), disk_cache.key("test", "2")
+    assert first != disk_cache.key("test1", "")
+    disk_cache.store(first, "a" * 1000)
+    assert disk_cache.load(first, str) == "a" * 1000
+    assert disk_cache.load(first, int) is None
+    os.utime(disk_cache.folder() / first, (1, 1))
+    monkeypatch.setattr(disk_cache, "LIMIT_BYTES", 1500)
+    disk_cache.store(second, "b" * 1000)
+    assert disk_cache.load(first, str) is None
+    assert disk_cache.load(second, str) == "b" * 1000
