@@ -6,7 +6,7 @@ from typing import Any
 
 from tvm import ir, s_tir, tirx
 
-from explorer.engine.live import _pre_order
+from explorer.engine.places import _pre_order
 
 SCHEDULED = "tirx.is_scheduled"
 

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from tvm_ffi import structural_equal
 from tvm import ir, s_tir, tirx
+from tvm_ffi import structural_equal
 
 from explorer.engine.candidates import SCHEDULED, leaf_blocks, note_of, skip_reason
-from explorer.engine.live import Live, all_blocks, block_ref, loops_around
+from explorer.engine.live import Live
+from explorer.engine.places import all_blocks, block_ref, loops_around, sref_of
 from explorer.engine.record import Recorder
 from explorer.engine.refuse import REFUSALS, explain
 from explorer.engine.targets import tvm_target
@@ -52,7 +53,9 @@ def propose(live: Live, target: Target, functions: tuple[str, ...]) -> Proposal:
                     rule=RULE,
                     function=name,
                     status="failed",
-                    reason=" ".join(part for part in (_why(live.mod[name], refused), stale) if part),
+                    reason=" ".join(
+                        part for part in (_why(live.mod[name], refused), stale) if part
+                    ),
                     details=refused.problem.details or refused.problem.why,
                 )
             )
@@ -120,10 +123,10 @@ def manual_steps(live: Live, name: str, threads: int) -> tuple[Live, tuple[Step,
     iterator is spatial *by position* are fused and split by `threads` a block.
     """
     host = Recorder(live)
-    refs = [block_ref(live.sch, name, live.sch.get_sref(b)) for b in _leaves(live, name)]
+    refs = [block_ref(live.sch, name, sref_of(live.sch, b)) for b in _leaves(live, name)]
     for ref in refs:
         block = Variable("block", host.live.block(ref))
-        sref = host.live.sch.get_sref(block.value)
+        sref = sref_of(host.live.sch, block.value)
         around = loops_around(sref)
         if any(loop.stmt.thread_binding is not None for loop in around):
             continue
@@ -155,9 +158,7 @@ def manual_steps(live: Live, name: str, threads: int) -> tuple[Live, tuple[Step,
 def _leaves(live: Live, name: str) -> list[Any]:
     leaves, _ = leaf_blocks(live.mod[name])
     return [
-        block
-        for block in all_blocks(live.sch, name)
-        if any(block.same_as(leaf) for leaf in leaves)
+        block for block in all_blocks(live.sch, name) if any(block.same_as(leaf) for leaf in leaves)
     ]
 
 
@@ -219,11 +220,11 @@ def _rename(stmt: Any, name_of: Callable[[str], str]) -> Any:
 
 def _unwrap(body: Any) -> Any:
     """Without the unit loop that the pass put around the root block."""
-    outer = body.block if isinstance(body, s_tir.SBlockRealize) else None
+    outer: Any = body.block if isinstance(body, s_tir.SBlockRealize) else None
     loop = outer.body if outer is not None else None
     if not isinstance(loop, tirx.For) or loop.thread_binding is not None:
         return body
-    inner = loop.body.block if isinstance(loop.body, s_tir.SBlockRealize) else None
+    inner: Any = loop.body.block if isinstance(loop.body, s_tir.SBlockRealize) else None
     if inner is None or outer.name_hint != "root" or not inner.name_hint.endswith("__0"):
         return body
     return s_tir.SBlockRealize(

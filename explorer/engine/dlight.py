@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from tvm_ffi import structural_equal
 from tvm import ir, s_tir
 from tvm.s_tir import dlight
+from tvm_ffi import structural_equal
 
 from explorer.engine.candidates import SCHEDULED, note_of, skip_reason
 from explorer.engine.default_gpu import with_function
@@ -103,7 +103,7 @@ def try_rule(
 
 
 def run_rule(mod: ir.IRModule, target: Target, name: str, rule: str) -> ir.IRModule:
-    """A new module with one rule run on one function.  Raises StepRefused when it does not apply."""
+    """A new module with one rule run on one function.  Raises StepRefused when it does not."""
     found, outcome = try_rule(mod, target, name, rule)
     if found is None:
         raise StepRefused(

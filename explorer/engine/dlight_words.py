@@ -14,7 +14,7 @@ from typing import Any
 from tvm import s_tir, tirx
 
 from explorer.engine.candidates import leaf_blocks
-from explorer.engine.refuse import explain
+from explorer.engine.refuse import REFUSALS, explain
 from explorer.engine.xray import Exit, Test, decisive
 
 _Values = dict[str, Any]
@@ -22,11 +22,11 @@ _Values = dict[str, Any]
 
 def _block(values: _Values, key: str) -> str:
     """A block in words, "C (SSR)", whatever form the rule holds it in."""
-    found = values.get(key)
+    found: Any = values.get(key)
     if isinstance(found, s_tir.schedule.SBlockRV):
         try:
             found = values["sch"].get(found)
-        except Exception:  # noqa: BLE001 - the rule has consumed the block: only its name is lost
+        except REFUSALS:  # the rule has consumed the block: only its name is lost
             return "the block"
     if isinstance(found, s_tir.SBlock):
         return f"block {found.name_hint} ({kinds(found)})"
@@ -109,7 +109,7 @@ WORDS: dict[str, Callable[[_Values], str]] = {
     ),
     "not self.is_target_available(target)": lambda v: "The target is no GPU.",
     # the form all rules but Matmul and RMSNorm bring a function into
-    "block_infos is None": lambda v: f"{_NOT_NORMAL}: {shape(v.get('func'))}.",
+    "block_infos is None": lambda v: f"{_NOT_NORMAL}: {shape(_func_of(v))}.",
     "result is None": lambda v: f"{_NOT_NORMAL}: {shape(_func_of(v))}.",
     "len(block_infos) == 0": lambda v: "No block is left after inlining.",
     "len(block_infos) == 2": lambda v: f"Too many blocks: {_LEFT}{_blocks(v, 'block_infos')}.",
@@ -123,15 +123,17 @@ WORDS: dict[str, Callable[[_Values], str]] = {
     # GEMV
     "not all(conditions)": _gemv_no,
     "0 < len(ret) < len(block_stmt.reads)": lambda v: (
-        f"{_block(v, 'block_info')} is no matrix-vector product: of the {len(v['block_stmt'].reads)} "
-        f"buffers it reads, {len(v['ret'])} are indexed by fewer iterators than the block has "
+        f"{_block(v, 'block_info')} is no matrix-vector product: of the "
+        f"{len(v['block_stmt'].reads)} buffers it reads, {len(v['ret'])} are indexed by fewer iterators than the block has "
         f"({_extents(v, 'block_info')}); one or more, but not all, must be."
     ),
     "collect_vars_used_in_prim_expr(access.base) & set((iter_var.var for iter_var in "
     "block_stmt.iter_vars))": lambda v: (
         f"{_block(v, 'block_info')} reads its matrix at an index that is no sum of iterators."
     ),
-    "not access.args": lambda v: f"{_block(v, 'block_info')} reads its matrix at one fixed element.",
+    "not access.args": lambda v: (
+        f"{_block(v, 'block_info')} reads its matrix at one fixed element."
+    ),
     "c_loops": lambda v: f"Two iterators of {_block(v, 'block_info')} are divided in the index.",
     "not is_reduction": lambda v: (
         f"A spatial iterator of {_block(v, 'block_info')} is divided in the index (packed data); "
@@ -250,8 +252,7 @@ WORDS: dict[str, Callable[[_Values], str]] = {
         f"{_block(v, 'block')} is not elementwise, and no transpose was found behind it."
     ),
     "transpose_block_idx == -1": lambda v: (
-        "No block is a plain copy with its indices in another order; here: "
-        f"{_blocks(v, 'blocks')}."
+        f"No block is a plain copy with its indices in another order; here: {_blocks(v, 'blocks')}."
     ),
     "len(loops) != 2": lambda v: f"The transpose has {len(v['loops'])} loops; the rule knows two.",
 }
@@ -265,8 +266,7 @@ def declined_in_words(rule: str, test: Test | None) -> tuple[str, str]:
     while chain[-1].asked is not None:
         chain.append(chain[-1].asked)
     details = "\n".join(
-        f"{os.path.basename(t.file)}:{t.line} {t.function}: "
-        f"{'' if t.holds else 'not '}{t.source}"
+        f"{os.path.basename(t.file)}:{t.line} {t.function}: {'' if t.holds else 'not '}{t.source}"
         for t in chain
     )
     for found in reversed(chain):
@@ -306,7 +306,7 @@ def failed_in_words(rule: str, error: Exception, func: Any) -> tuple[str, str]:
 
 
 def _touched(values: dict[str, Any]) -> str:
-    """" on loop i" for the loop or block a primitive was given."""
+    """ " on loop i" for the loop or block a primitive was given."""
     sch = values.get("self")
     for value in values.values():
         items = value if isinstance(value, (list, tuple)) else (value,)
@@ -314,7 +314,7 @@ def _touched(values: dict[str, Any]) -> str:
             if isinstance(item, (s_tir.schedule.LoopRV, s_tir.schedule.SBlockRV)):
                 try:
                     stmt = sch.get(item)  # type: ignore[union-attr]
-                except Exception:  # noqa: BLE001 - the variable is stale: then it has no name
+                except REFUSALS:  # the variable is stale: then it has no name
                     continue
                 if isinstance(stmt, tirx.For):
                     return f" on loop {stmt.loop_var.name}"
@@ -333,7 +333,8 @@ def applied_in_words(rule: str, sch: s_tir.Schedule, exits: list[Exit]) -> str:
     if rule == "Matmul":
         said.append(_tensor_cores(by_kind, exits))
     for inst in by_kind.get("PadEinsum", []):
-        said.append(f"iterators padded to multiples of {[int(n) for n in inst.attrs[0]]}")
+        tile = " × ".join(str(int(n)) for n in inst.attrs[0])
+        said.append(f"iterators padded to multiples of {tile}")
     inlined = len(by_kind.get("ComputeInline", [])) + len(by_kind.get("ReverseComputeInline", []))
     if inlined:
         said.append(f"{inlined} block{'s' if inlined > 1 else ''} inlined")
@@ -354,9 +355,9 @@ def applied_in_words(rule: str, sch: s_tir.Schedule, exits: list[Exit]) -> str:
 
 def _tensor_cores(by_kind: dict[str, list[Any]], exits: list[Exit]) -> str:
     intrinsics = [str(inst.attrs[0]) for inst in by_kind.get("Tensorize", [])]
-    sync = next((name for name in intrinsics if "sync" in name or "mma" in name), "")
+    sync = [name for name in intrinsics if "sync" in name] or intrinsics
     if sync:
-        return f"tensor cores ({sync})"
+        return f"tensor cores ({sync[0]})"
     values = exits[-1].values
     if values.get("apply_tensorization") is False:
         small = [
@@ -371,7 +372,9 @@ def _tensor_cores(by_kind: dict[str, list[Any]], exits: list[Exit]) -> str:
         if tried:
             reason, _ = declined_in_words("", decisive(exits[: exits.index(tried[-1]) + 1]))
             return f"no tensor cores: {reason.rstrip('.')}"
-        return f"no tensor cores: {values['in_dtype']} to {values['out_dtype']} has no intrinsic here"
+        return (
+            f"no tensor cores: {values['in_dtype']} to {values['out_dtype']} has no intrinsic here"
+        )
     return "no tensor cores"
 
 
@@ -441,5 +444,7 @@ def _realized(func: Any) -> list[tuple[Any, list[Any]]]:
 
 
 def _func_of(values: _Values) -> Any:
+    if "func" in values:
+        return values["func"]
     sch = values.get("sch")
     return None if sch is None else next(iter(sch.mod.functions.values()), None)

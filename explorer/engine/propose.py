@@ -35,9 +35,7 @@ def propose_on(
 ) -> Proposal:
     """`propose` for a schedule that is there already."""
     if strategy not in STRATEGIES:
-        raise UserError(
-            f"There is no strategy {strategy}.", f"There are: {', '.join(STRATEGIES)}."
-        )
+        raise UserError(f"There is no strategy {strategy}.", f"There are: {', '.join(STRATEGIES)}.")
     functions = chosen(live.mod, function)
     known = {gv.name_hint for gv in live.mod.get_global_vars()}
     if function and function not in known:

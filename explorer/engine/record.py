@@ -8,6 +8,7 @@ applied at once, so that the steps are known to work in that order.
 from __future__ import annotations
 
 import ast
+import functools
 import typing
 from typing import Any
 
@@ -15,7 +16,8 @@ import msgspec
 from tvm import ir, s_tir, tirx
 from tvm.s_tir.schedule.schedule import _get_sblock_default_dtype
 
-from explorer.engine.live import Live, all_blocks, block_ref, loops_around
+from explorer.engine.live import Live
+from explorer.engine.places import all_blocks, block_ref, loops_around, sref_of
 from explorer.engine.refuse import REFUSALS, explain
 from explorer.errors import ScheduleTextError, StepRefused
 from explorer.model.refs import BlockRef, LoopRef
@@ -110,7 +112,7 @@ class Recorder:
     def _fields(self, cls: type[Step], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by the step's field names, variables as references."""
         names = list(cls.__struct_fields__)
-        hints = typing.get_type_hints(cls)
+        hints = _hints(cls)
         if cls.STARRED and cls.STARRED not in kwargs:
             given: dict[str, Any] = {cls.STARRED: tuple(args)}
         else:
@@ -163,14 +165,12 @@ class Recorder:
         if variable.kind == "block":
             return block_ref(self.live.sch, func, sref)
         below = self._block_below(sref, variable.origin)
-        depth = next(
-            n for n, around in enumerate(loops_around(below)) if around.same_as(sref)
-        )
+        depth = next(n for n, around in enumerate(loops_around(below)) if around.same_as(sref))
         return LoopRef(block_ref(self.live.sch, func, below), depth, str(sref.stmt.loop_var.name))
 
     def _sref(self, variable: Variable) -> Any:
         try:
-            sref = self.live.sch.get_sref(variable.value)
+            sref = sref_of(self.live.sch, variable.value)
         except REFUSALS as error:
             raise StepRefused(
                 f"The {variable.kind} of this variable is gone.",
@@ -186,13 +186,13 @@ class Recorder:
         """A block right below the loop: the one the loop was fetched from, or the first."""
         if origin is not None:
             try:
-                found = self.live.sch.get_sref(origin)
+                found = sref_of(self.live.sch, origin)
             except REFUSALS:
                 found = None
             if found is not None and any(around.same_as(sref) for around in loops_around(found)):
                 return found
         for block in all_blocks(self.live.sch, self._function_of(sref)):
-            found = self.live.sch.get_sref(block)
+            found = sref_of(self.live.sch, block)
             if any(around.same_as(sref) for around in loops_around(found)):
                 return found
         raise StepRefused("There is no block below this loop.")
@@ -241,11 +241,10 @@ class Recorder:
             raise ScheduleTextError(f"sch.{method} needs one block.")
         variable = values[0]
         self._sref(variable)
-        kind = "loop" if method == "get_loops" else "block"
-        return [
-            Variable(kind, rv, variable.value if kind == "loop" else None)
-            for rv in self._ask(method, variable.value)
-        ]
+        found = self._ask(method, variable.value)
+        if method == "get_loops":
+            return [Variable("loop", rv, variable.value) for rv in found]
+        return [Variable("block", rv) for rv in found]
 
     def _get(self, variable: Any) -> Any:
         if not isinstance(variable, Variable) or variable.kind != "loop":
@@ -305,6 +304,11 @@ class Recorder:
         if len(values) != 1 or (kwargs and name not in kwargs):
             raise ScheduleTextError(f"sch.{method} takes one argument, {name}.")
         return values[0]
+
+
+@functools.lru_cache(maxsize=128)
+def _hints(cls: type[Step]) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def prim_functions(mod: ir.IRModule) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ def warm() -> None:
     15 of the 18 s.  Those frames (`<frozen importlib…>`) have no module to be found.
     """
     with quick_inspect(), _no_gc():
-        import tvm  # noqa: F401
+        import tvm
         import tvm.s_tir.dlight
         import tvm.s_tir.meta_schedule
         import tvm.s_tir.tensor_intrin.cuda  # noqa: F401

@@ -18,6 +18,13 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from explorer.engine.refuse import REFUSALS
+
+RAISED = (
+    *REFUSALS, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError,
+)  # fmt: skip
+"""What dlight's rules are known to raise besides TVM's refusals, their own slips included."""
+
 
 @dataclass(frozen=True)
 class Exit:
@@ -82,7 +89,7 @@ def watch(run: Callable[[], Any]) -> tuple[Any, Exception | None, list[Exit]]:
     sys.settrace(trace)
     try:
         return run(), None, exits
-    except Exception as error:  # noqa: BLE001 - a rule may raise anything; it becomes an outcome
+    except RAISED as error:
         return None, error, exits
     finally:
         sys.settrace(before)

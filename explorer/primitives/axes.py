@@ -54,7 +54,7 @@ def kernels_of(function: Function, also: tuple[str, str] | None = None) -> list[
     """
     by_id = {node.id: node for node in function.nodes}
 
-    def visit(ids: tuple[str, ...], known: dict[str, frozenset[str]], uses: Uses) -> list[BoundLoop]:
+    def visit(ids: tuple[str, ...], known: Known, uses: Uses) -> list[BoundLoop]:
         found: list[BoundLoop] = []
         for node_id in ids:
             node = by_id[node_id]
@@ -83,9 +83,11 @@ def kernels_of(function: Function, also: tuple[str, str] | None = None) -> list[
 
 
 Uses = list[frozenset[str]]
+Known = dict[str, frozenset[str]]
+"""Bound loops by the name of a loop or block iterator that depends on them."""
 
 
-def _depends(text: str | None, known: dict[str, frozenset[str]]) -> frozenset[str]:
+def _depends(text: str | None, known: Known) -> frozenset[str]:
     """The bound loops that an expression's names lead to."""
     names = re.findall(r"[A-Za-z_]\w*", text or "")
     return frozenset().union(*(known.get(name, frozenset()) for name in names))

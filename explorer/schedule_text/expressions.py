@@ -1,4 +1,4 @@
-"""Expressions of the schedule subset: constants, names, arithmetic, slices, comprehensions, calls."""
+"""Expressions of the schedule subset: constants, arithmetic, slices, comprehensions, calls."""
 
 from __future__ import annotations
 
@@ -188,7 +188,9 @@ class Expressions:
             if isinstance(part, ast.FormattedValue):
                 value = self.eval(part.value, scope)
                 if part.format_spec is not None or not isinstance(value, (int, float, str)):
-                    refuse(node, f"{shown(node)}: only plain numbers and strings fit in an f-string.")
+                    refuse(
+                        node, f"{shown(node)}: only plain numbers and strings fit in an f-string."
+                    )
                 text += str(value)
             else:
                 text += str(self.eval(part, scope))

@@ -14,7 +14,9 @@ def entry(tree: ast.Module) -> ast.FunctionDef | ast.Module | None:
 
     Of several functions, one with a usual name wins, else the last one that no other calls.
     """
-    statements = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    statements = [
+        node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    ]
     if any(makes_schedule(node) for node in statements):
         return tree
     found = [
@@ -33,7 +35,7 @@ def entry(tree: ast.Module) -> ast.FunctionDef | ast.Module | None:
         if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
     }
     tops = [node for node in found if node.name not in called]
-    return (tops or found or [None])[-1]
+    return (tops or found)[-1] if found else None
 
 
 def _takes_schedule(node: ast.FunctionDef) -> bool:

@@ -195,7 +195,10 @@ class _Interpreter(Expressions):
         if makes_schedule(node, deep=False):
             if self.host.restart():
                 self.notes.append(
-                    Note(line=node.lineno, message="A new schedule starts here; the steps above it are dropped.")
+                    Note(
+                        line=node.lineno,
+                        message="A new schedule starts here; the steps above it are dropped.",
+                    )
                 )
             return SCHEDULE
         function = node.func

@@ -165,7 +165,9 @@ def _perform(
     made = host.call(method, args, kwargs)
     results = list(made) if isinstance(made, (list, tuple)) else [made]
     if outputs and len(outputs) != len(results):
-        raise StepRefused(f"It should make {len(outputs)} variables, but makes {len(results)} here.")
+        raise StepRefused(
+            f"It should make {len(outputs)} variables, but makes {len(results)} here."
+        )
     known.update(zip(outputs, results, strict=False))
 
 
