@@ -213,10 +213,12 @@ class Live:
         variables = {name: tirx.Var(name, dtype) for name in parsed.arguments}
         results = parsed.values(variables, lambda number, own: tirx.IntImm(own or dtype, number))
         value = tirx.IndexMap(list(variables.values()), results, None)
-        python = parsed.python(
-            lambda number, own: f'tvm.tirx.IntImm("{own or dtype}", {number})'
-        )
+        python = parsed.python(lambda number, own: f'tvm.tirx.IntImm("{own or dtype}", {number})')
         return Written(value, python)
+
+    def iterators(self, ref: BlockRef) -> int:
+        """How many iterators a block has."""
+        return len(self._block_sref(ref).stmt.iter_vars)
 
     def constant_extent(self, ref: LoopRef, why: str) -> None:
         """Refuse a loop whose extent is not a number, for the reason `why`."""

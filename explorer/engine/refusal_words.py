@@ -114,7 +114,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
         r"violates condition #3 as a (local )?complete block",
         "Block {block} works in place: it reads the buffer that it writes.",
         "Its iterations might depend on one another, so TVM leaves them in order.",
-        "Write into another buffer (cache_inplace makes one).",
+        "Let the block write into a buffer of its own in the module's text.",
     ),
     (
         r"violates condition #1 as a (local )?complete block.*"
@@ -267,7 +267,8 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
         "",
     ),
     (
-        r"Invalid buffer_index (?P<at>-?\d+)\.\s+Block (?P<name>\S+) has only (?P<n>\d+) (?P<side>\w+)",
+        r"Invalid buffer_index (?P<at>-?\d+)\.\s+Block (?P<name>\S+) has only "
+        r"(?P<n>\d+) (?P<side>\w+)",
         "Block {name} {side}s {n} buffers; there is no number {at}.",
         "Buffers are counted from 0.",
         "",

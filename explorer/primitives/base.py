@@ -48,6 +48,9 @@ class Resolver(Protocol):
     def call(self, method: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call `sch.<method>`, note the line, and return the variables it made."""
 
+    def iterators(self, ref: BlockRef) -> int:
+        """How many iterators a block has; refuses when it is gone."""
+
     def constant_extent(self, ref: LoopRef, why: str) -> None:
         """Refuse a loop whose extent is not a number, for the reason `why`."""
 

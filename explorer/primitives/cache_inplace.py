@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from explorer.model.nest import Block, Function, Node
 from explorer.model.refs import BlockRef
-from explorer.primitives.base import Offer, Step
+from explorer.primitives.base import Step
 from explorer.primitives.fields import BlockField, BufferField, Field, ScopeField
 
 
 class CacheInplace(Step, frozen=True, tag="cache_inplace"):
     """Copy a buffer that a block updates in place into faster memory, and back afterwards.
+
+    Not in the menus: the block still works in place, and TVM 0.27 gives wrong modules for blocks
+    inside blocks.
 
     Before:
         A[vi] = A[vi] + 1
@@ -21,7 +23,6 @@ class CacheInplace(Step, frozen=True, tag="cache_inplace"):
         A[vi] = A_local[vi]
     """
 
-    MENU: ClassVar[str] = "Cache"
     form: ClassVar[tuple[Field, ...]] = (
         BlockField("block", "Block"),
         BufferField("read_buffer_index", "Buffer", side="read"),
@@ -31,20 +32,3 @@ class CacheInplace(Step, frozen=True, tag="cache_inplace"):
     block: BlockRef
     read_buffer_index: int | str
     storage_scope: str
-
-    @classmethod
-    def offers(cls, function: Function, node: Node) -> list[Offer]:
-        """Each buffer the block both reads and writes."""
-        if not isinstance(node, Block) or node.is_root:
-            return []
-        written = {access.buffer for access in node.writes}
-        return [
-            Offer(
-                op="cache_inplace",
-                label=f"Update {access.buffer} in local memory",
-                group=cls.MENU,
-                step=cls(node.ref, at, "local"),
-            )
-            for at, access in enumerate(node.reads)
-            if access.buffer in written
-        ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from explorer.errors import StepRefused
 from explorer.model.nest import Block, Function, Node
 from explorer.model.refs import BlockRef
 from explorer.primitives.base import Offer, Resolver, Step
@@ -29,6 +30,15 @@ class Reindex(Step, frozen=True, tag="reindex"):
     block: BlockRef
     buffer: tuple[str, int]
 
+    def apply(self, live: Resolver) -> tuple[Any, ...]:
+        """Refuse a block without iterators, on which TVM 0.27 crashes."""
+        if live.iterators(self.block) == 0:
+            raise StepRefused(
+                f"Block {self.block.name} has no iterators.",
+                "The copy is laid out by them, so it would have no dimension.",
+            )
+        return super().apply(live)
+
     def argument(self, live: Resolver, name: str, value: Any) -> Any:
         """TVM wants the buffer as a tuple."""
         return value if name == "buffer" else super().argument(live, name, value)
@@ -36,7 +46,7 @@ class Reindex(Step, frozen=True, tag="reindex"):
     @classmethod
     def offers(cls, function: Function, node: Node) -> list[Offer]:
         """Each buffer the block reads or writes."""
-        if not isinstance(node, Block) or node.is_root:
+        if not isinstance(node, Block) or node.is_root or not node.iters:
             return []
         return [
             Offer(
