@@ -15,6 +15,7 @@ from explorer import targets as target_forms
 from explorer.errors import StepRefused, UserError
 from explorer.experiment import Experiment, Variant
 from explorer.model.doctor import Tool
+from explorer.model.analysis import Analysis
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build, Check, Compiled
 from explorer.model.target import Target
@@ -88,12 +89,22 @@ def compile_check(source: Source, steps: Steps, target: str) -> tuple[Compiled, 
     )  # fmt: skip
 
 
-def check(source: Source, steps: Steps, target: str, sizes: dict[str, int]) -> dict[str, Check]:
-    """The kernels run on the CPU and compared with the unscheduled module, by function."""
+def analyse(source: Source, steps: Steps, target: str, sizes: dict[str, int]) -> Analysis:
+    """Registers, spills, PTX, SASS, occupancy and a roofline bound of every kernel."""
     return client.ask(
-        "check", dict[str, Check], source, steps, resolve(target), sizes,
+        "analyse", Analysis, source, steps, resolve(target), sizes, timeout_s=COMPILE_TIMEOUT_S
+    )
+
+
+def check(
+    source: Source, steps: Steps, target: str, sizes: dict[str, int], function: str = ""
+) -> dict[str, Check]:
+    """The kernels run on the CPU and compared with the unscheduled module, by function."""
+    verdicts = client.ask(
+        "check", tuple[tuple[str, Check], ...], source, steps, resolve(target), sizes, function,
         timeout_s=CHECK_TIMEOUT_S,
     )  # fmt: skip
+    return dict(verdicts)
 
 
 def cure(
@@ -182,7 +193,7 @@ def tools() -> tuple[Tool, ...]:
 
 
 __all__ = [
-    "UserError", "build", "check", "compile_check", "cure", "export", "export_experiment",
+    "UserError", "analyse", "build", "check", "compile_check", "cure", "export", "export_experiment",
     "open_source", "propose", "read_schedule", "resolve", "rules", "start", "steps_of",
     "strategies", "target", "targets", "tools", "view",
 ]  # fmt: skip

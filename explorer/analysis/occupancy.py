@@ -2,41 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import msgspec
-
 from explorer.analysis.limits import MAX_REGISTERS_PER_THREAD, REGISTER_UNIT, WARP, Limits
-
-Limiter = Literal["warps", "blocks", "registers", "shared memory"]
-
-
-class Cliff(msgspec.Struct, frozen=True):
-    """The nearest change of a resource that changes the blocks an SM holds."""
-
-    resource: Limiter
-    now: int
-    at: int
-    """The value at which `blocks` fit: registers a thread or bytes a block."""
-    blocks: int
-
-
-class Occupancy(msgspec.Struct, frozen=True, kw_only=True):
-    """Resident blocks and warps of one SM, what limits them, and the next steps up and down."""
-
-    blocks_per_sm: int
-    warps_per_sm: int
-    max_warps: int
-    limiters: tuple[Limiter, ...]
-    better: Cliff | None = None
-    """The least saving that fits one more block."""
-    worse: Cliff | None = None
-    """The least growth that loses one."""
-
-    @property
-    def fraction(self) -> float:
-        """Resident warps of those possible, 0 to 1."""
-        return self.warps_per_sm / self.max_warps
+from explorer.model.analysis import Cliff, Limiter, Occupancy
 
 
 def occupancy(

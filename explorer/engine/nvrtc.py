@@ -56,8 +56,10 @@ class Binary(msgspec.Struct, frozen=True):
     log: str = ""
 
 
-def compile_text(source: str, arch: str, fmt: Format = "cubin") -> Binary:
-    """Compile CUDA text for `arch` ("sm_90").  A refusal is a value.
+def compile_text(
+    source: str, arch: str, fmt: Format = "cubin", extra: tuple[str, ...] = ()
+) -> Binary:
+    """Compile CUDA text for `arch` ("sm_90") with `extra` options.  A refusal is a value.
 
     Raises ToolMissing when the NVRTC wheels are not installed or don't know `arch`.
     """
@@ -68,10 +70,10 @@ def compile_text(source: str, arch: str, fmt: Format = "cubin") -> Binary:
             f"It knows {known[0]} to {known[-1]}.",
             "The text was generated but not compiled: pick a newer target to have it checked.",
         )
-    key = disk_cache.key("nvrtc", version(), arch, fmt, *_OPTIONS, _BEFORE, source)
+    key = disk_cache.key("nvrtc", version(), arch, fmt, *_OPTIONS, *extra, _BEFORE, source)
     kept = disk_cache.load(key, Binary)
     if kept is None:
-        kept = _compile(source, arch, fmt)
+        kept = _compile(source, arch, fmt, extra)
         disk_cache.store(key, kept)
     return kept
 
@@ -108,11 +110,11 @@ def include_folders() -> tuple[Path, ...]:
     raise ToolMissing("The CUDA headers are not installed.", "NVRTC needs them.", _REPAIR)
 
 
-def _compile(source: str, arch: str, fmt: Format) -> Binary:
+def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Binary:
     nvrtc = _nvrtc()
     lines = ("" if line.strip() == "#include <cuda.h>" else line for line in source.splitlines())
     text = _BEFORE + "\n".join(lines) + "\n"
-    options = [f"--gpu-architecture={arch}", *_OPTIONS]
+    options = [f"--gpu-architecture={arch}", *_OPTIONS, *extra]
     if fmt == "ptx":
         options[0] = f"--gpu-architecture=compute_{arch.removeprefix('sm_')}"
     options += [f"-I{folder}" for folder in include_folders()]

@@ -34,6 +34,7 @@ ANSWERS: Table = {
     "read_schedule": "explorer.engine.read_schedule:read_schedule",
     "build": "explorer.engine.build:build",
     "compile_check": "explorer.engine.compile_check:compile_check",
+    "analyse": "explorer.engine.analyse:analyse_variant",
     "check": "explorer.engine.check:check",
     "export": "explorer.engine.export:export",
     "cuda_tags": "explorer.engine.targets:cuda_tags",
