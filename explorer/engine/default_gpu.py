@@ -8,7 +8,6 @@ are given back afterwards, and the unit loop, which binds nothing, is taken off 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from explorer.engine.live import Live
 from explorer.engine.places import all_blocks, block_ref, loops_around, sref_of
 from explorer.engine.record import Recorder
 from explorer.engine.refuse import REFUSALS, explain
+from explorer.engine.rename_blocks import rename, restored, unique, unwrap
 from explorer.engine.targets import tvm_target
 from explorer.errors import StepRefused
 from explorer.model.result import RuleOutcome
@@ -98,15 +98,15 @@ def run_pass(mod: ir.IRModule, target: Target, name: str) -> ir.IRModule:
     """A new module with TVM's pass run on the function called `name`.  Raises StepRefused."""
     func = mod[name].without_attr(SCHEDULED) if SCHEDULED in mod[name].attrs else mod[name]
     names: list[str] = []
-    renamed = func.with_body(_rename(func.body, _unique(names)))
+    renamed = func.with_body(rename(func.body, unique(names)))
     alone = ir.IRModule({ir.GlobalVar(name): renamed})
     try:
         with tvm_target(target):
             after = s_tir.transform.DefaultGPUSchedule()(alone)[name]
     except REFUSALS as error:
         raise explain(RULE, error) from error
-    body = _unwrap(after.body)
-    body = _rename(body, _restored(names))
+    body = unwrap(after.body)
+    body = rename(body, restored(names))
     return with_function(mod, name, _bare(after.with_body(body)))
 
 
@@ -165,76 +165,6 @@ def _leaves(live: Live, name: str) -> list[Any]:
 def _bare(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """The function without the mark the pass leaves; a schedule has no step for that."""
     return func.without_attr(SCHEDULED) if SCHEDULED in func.attrs else func
-
-
-# Block names
-
-
-def _unique(names: list[str]) -> Callable[[str], str]:
-    """Numbers the blocks in pre-order; `names` keeps what they were called."""
-
-    def rename(name: str) -> str:
-        names.append(name)
-        return f"{name}__{len(names) - 1}"
-
-    return rename
-
-
-def _restored(names: list[str]) -> Callable[[str], str]:
-    def rename(name: str) -> str:
-        _, _, number = name.rpartition("__")
-        return names[int(number)] if number.isdigit() and int(number) < len(names) else name
-
-    return rename
-
-
-def _rename(stmt: Any, name_of: Callable[[str], str]) -> Any:
-    """`stmt` with every block renamed, in pre-order."""
-    if isinstance(stmt, s_tir.SBlockRealize):
-        block = stmt.block
-        name = name_of(block.name_hint)
-        init = None if block.init is None else _rename(block.init, name_of)
-        body = _rename(block.body, name_of)
-        return s_tir.SBlockRealize(
-            stmt.iter_values,
-            stmt.predicate,
-            s_tir.SBlock(
-                block.iter_vars, block.reads, block.writes, name, body, init,
-                block.alloc_buffers, block.match_buffers, block.annotations,
-            ),
-        )  # fmt: skip
-    if isinstance(stmt, tirx.SeqStmt):
-        return tirx.SeqStmt([_rename(item, name_of) for item in stmt.seq])
-    if isinstance(stmt, tirx.For):
-        return tirx.For(
-            stmt.loop_var, stmt.min, stmt.extent, stmt.kind, _rename(stmt.body, name_of),
-            stmt.thread_binding, stmt.annotations, stmt.step,
-        )  # fmt: skip
-    if isinstance(stmt, tirx.IfThenElse):
-        other = None if stmt.else_case is None else _rename(stmt.else_case, name_of)
-        return tirx.IfThenElse(stmt.condition, _rename(stmt.then_case, name_of), other)
-    if isinstance(stmt, tirx.AttrStmt):
-        return tirx.AttrStmt(stmt.node, stmt.attr_key, stmt.value, _rename(stmt.body, name_of))
-    return stmt
-
-
-def _unwrap(body: Any) -> Any:
-    """Without the unit loop that the pass put around the root block."""
-    outer: Any = body.block if isinstance(body, s_tir.SBlockRealize) else None
-    loop = outer.body if outer is not None else None
-    if not isinstance(loop, tirx.For) or loop.thread_binding is not None:
-        return body
-    inner: Any = loop.body.block if isinstance(loop.body, s_tir.SBlockRealize) else None
-    if inner is None or outer.name_hint != "root" or not inner.name_hint.endswith("__0"):
-        return body
-    return s_tir.SBlockRealize(
-        [],
-        True,
-        s_tir.SBlock(
-            [], outer.reads, outer.writes, inner.name_hint, inner.body, inner.init,
-            inner.alloc_buffers, inner.match_buffers, inner.annotations,
-        ),
-    )  # fmt: skip
 
 
 # Words

@@ -136,7 +136,7 @@ class Recorder:
         if isinstance(value, Variable):
             return self._reference(value)
         if isinstance(value, IndexMapJson):
-            return index_map_text(value.text, self._index_dtype(block))
+            return index_map_text(value, self._index_dtype(block))
         if isinstance(value, (tuple, list)):
             inner = next((a for a in typing.get_args(hint) if a is not ...), None)
             return tuple(self._plain(item, inner) for item in value)
@@ -318,13 +318,13 @@ def prim_functions(mod: ir.IRModule) -> tuple[str, ...]:
     )
 
 
-def index_map_text(serialised: str, dtype: str) -> str:
+def index_map_text(serialised: IndexMapJson, dtype: str) -> str:
     """The lambda of an index map in a JSON trace, over indices of type `dtype`.
 
     Raises ScheduleTextError when it is none.
     """
     try:
-        index_map = ir.load_json(serialised)
+        index_map = ir.load_json(serialised.text)
     except REFUSALS as error:
         raise ScheduleTextError("The trace holds an index map that can't be read.") from error
     if not isinstance(index_map, tirx.IndexMap):
@@ -339,4 +339,4 @@ def index_map_text(serialised: str, dtype: str) -> str:
             results.append(str(result))
     tree = ast.parse(f"lambda {arguments}: ({', '.join(results)},)", mode="eval").body
     assert isinstance(tree, ast.Lambda)
-    return plain_index_map(tree)
+    return plain_index_map(tree, serialised.numbers.__getitem__)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tvm import s_tir
+from typing import Any
+
+from tvm import s_tir, tirx
 
 from explorer.engine.live import Live
 from explorer.engine.record import Recorder
@@ -18,5 +20,16 @@ def steps_of(live: Live, trace: s_tir.Trace, func: str) -> tuple[Live, tuple[Ste
     or ScheduleTextError, naming the instruction, when the trace does not fit.
     """
     recorder = Recorder(live, main=func)
-    read_trace(trace.as_json(), recorder)
+    read_trace(plain(trace.as_json()), recorder)
     return recorder.live, tuple(recorder.steps)
+
+
+def plain(value: Any) -> Any:
+    """A trace's JSON value without the TVM numbers that `as_json` leaves in it."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, tirx.IntImm):
+        return int(value.value)
+    if isinstance(value, tirx.FloatImm):
+        return float(value.value)
+    return str(value) if isinstance(value, str) else value

@@ -27,9 +27,10 @@ class Extent:
 
 @dataclass(frozen=True)
 class IndexMapJson:
-    """An index map as TVM serialises it inside a JSON trace."""
+    """An index map as a JSON trace holds it; `numbers` are the sampled ones it may name."""
 
     text: str
+    numbers: dict[str, int]
 
 
 class ScheduleHost(Protocol):

@@ -1,7 +1,8 @@
 """TVM's JSON trace: a list of instructions and a list of decisions, checked before use.
 
 Each instruction is `[kind, inputs, attributes, outputs]`; variables are named "b0", "l1", "v2";
-strings among the inputs are quoted.  A decision is `[instruction number, value]`.
+strings among the inputs are quoted.  A decision is `[instruction number, value]`.  A line of
+MetaSchedule's tuning records, `[workload, [trace, seconds, target, arguments]]`, holds one too.
 """
 
 from __future__ import annotations
@@ -112,13 +113,17 @@ def read_trace(data: Any, host: ScheduleHost) -> None:
     """
     try:
         if isinstance(data, (str, bytes)):
-            data = msgspec.json.decode(data)
+            data = (
+                _fastest(msgspec.json.decode_lines(data))
+                if _lines(data)
+                else _record(msgspec.json.decode(data))
+            )
         instructions, decisions = msgspec.convert(data, _Trace)
     except msgspec.MsgspecError as error:
         raise ScheduleTextError(
             "This JSON is not a TVM trace.",
             f"{error}.",
-            "Save one with json.dumps(sch.trace.as_json()).",
+            "Save one from here (export, TVM trace), or take a line of a tuning record file.",
         ) from error
     if len(instructions) > LIMITS.calls:
         raise ScheduleTextError(f"The trace has more than {LIMITS.calls} instructions.")
@@ -135,6 +140,35 @@ def read_trace(data: Any, host: ScheduleHost) -> None:
                 problem.do,
                 details=problem.details,
             ) from error
+
+
+def _lines(text: str | bytes) -> bool:
+    """Several JSON values, one a line."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    ends = ("]", b"]")
+    return len(lines) > 1 and all(line.strip()[-1:] in ends for line in lines)
+
+
+def _record(data: Any) -> Any:
+    """The trace of a tuning record; anything else as it is."""
+    match data:
+        case [int(), [[list(), list()] as trace, *_]]:
+            return trace
+    return data
+
+
+def _fastest(records: list[Any]) -> Any:
+    """The trace of the tuning record with the shortest time."""
+
+    def seconds(record: Any) -> float:
+        match record:
+            case [int(), [_, [*runs], *_]] if runs and all(
+                isinstance(t, (int, float)) for t in runs
+            ):
+                return sum(runs) / len(runs)
+        return float("inf")
+
+    return _record(min(records, key=seconds))
 
 
 def _perform(
@@ -155,7 +189,7 @@ def _perform(
         elif n < len(values):
             kwargs[name] = values[n]
     for name, item in zip(attr_names, attrs, strict=False):
-        value = _attribute(name, item)
+        value = _attribute(name, item, known)
         kwargs[name] = bool(value) if name in _FLAGS else value
     if "buffer:index" in kwargs:
         side = "write" if kwargs.pop("buffer:type", 0) else "read"
@@ -182,15 +216,19 @@ def _value(item: Any, known: dict[str, Any]) -> Any:
     if item in ("None", "null"):
         return None
     if item.lstrip().startswith("{"):
-        return IndexMapJson(item)
+        return IndexMapJson(item, _numbers(known))
     if len(item) >= 2 and item[0] == item[-1] == '"':
         return item[1:-1]
     raise ScheduleTextError(f"The variable {item} was not made by any instruction before it.")
 
 
-def _attribute(name: str, item: Any) -> Any:
+def _attribute(name: str, item: Any, known: dict[str, Any]) -> Any:
     if isinstance(item, list):
         return tuple(item)
     if name in ("index_map", "pad_value") and isinstance(item, str):
-        return IndexMapJson(item)
+        return IndexMapJson(item, _numbers(known))
     return item
+
+
+def _numbers(known: dict[str, Any]) -> dict[str, int]:
+    return {name: value for name, value in known.items() if type(value) is int}
