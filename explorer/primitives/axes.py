@@ -151,14 +151,14 @@ def _extents(kernel: BoundLoop) -> list[Refusal]:
                 )
             )
         known = first.setdefault(loop.axis, loop)
-        if known.extent != loop.extent:
+        if known.extent is not None and known.extent != loop.extent:
             found.append(
                 Refusal(
                     what=f"{loop.axis} would have two extents in one kernel: "
                     f"{known.extent} for {known.name} and {loop.extent} for {loop.name}.",
                     why="A kernel is launched with one size for each axis.",
-                    do=f"Split {loop.name} so that its {loop.axis} part has {known.extent} "
-                    "iterations.",
+                    do=f"Split the loop of {max(known.extent, loop.extent)} by "
+                    f"{min(known.extent, loop.extent)} first, and bind the inner part.",
                 )
             )
     threads = [loop for axis, loop in first.items() if axis.startswith("threadIdx")]

@@ -37,7 +37,12 @@ def test_loops_of_a_matmul_know_their_kind_and_place() -> None:
         ("j", 80, "spatial"),
         ("k", 64, "reduction"),
     ]
-    assert [node.id for node in function.nodes] == ["main/0", "main/0/0", "main/0/0/0", "main/0/0/0/0"]
+    assert [node.id for node in function.nodes] == [
+        "main/0",
+        "main/0/0",
+        "main/0/0/0",
+        "main/0/0/0/0",
+    ]
     assert _loops(function)[2].ref == LoopRef(BlockRef("C"), 2, "k")
     (block,) = _blocks(function)
     assert block.has_init
@@ -50,7 +55,9 @@ def test_loops_of_a_matmul_know_their_kind_and_place() -> None:
 
 
 def test_kind_follows_the_iterator_not_the_position() -> None:
-    text = kernels.MATMUL.replace("for i, j, k in T.grid(96, 80, 64)", "for i, k, j in T.grid(96, 64, 80)")
+    text = kernels.MATMUL.replace(
+        "for i, j, k in T.grid(96, 80, 64)", "for i, k, j in T.grid(96, 64, 80)"
+    )
     assert [(n.name, n.kind) for n in _loops(_function(text))] == [
         ("i", "spatial"),
         ("k", "reduction"),
@@ -101,7 +108,9 @@ def test_buffers_with_bytes_strides_and_scope() -> None:
     assert _blocks(function)[2].allocates == ("X",)
 
 
-@pytest.mark.parametrize("text", [kernels.MATMUL, kernels.CHAIN, kernels.MIXED, kernels.TWO_FUNCTIONS])
+@pytest.mark.parametrize(
+    "text", [kernels.MATMUL, kernels.CHAIN, kernels.MIXED, kernels.TWO_FUNCTIONS]
+)
 def test_spans_point_at_the_lines_that_say_it(text: str) -> None:
     nest, lines = _nest(text)
     for function in nest.functions:
@@ -133,7 +142,12 @@ def test_children_lie_inside_their_parents_lines() -> None:
 def test_unreadable_text_loses_the_lines_and_nothing_else() -> None:
     mod = kernels.module(kernels.MATMUL)
     (function,) = nest_of(mod, "not python (").functions
-    assert [node.id for node in function.nodes] == ["main/0", "main/0/0", "main/0/0/0", "main/0/0/0/0"]
+    assert [node.id for node in function.nodes] == [
+        "main/0",
+        "main/0/0",
+        "main/0/0/0",
+        "main/0/0/0/0",
+    ]
     assert {node.span for node in function.nodes} == {None}
 
 
@@ -149,7 +163,10 @@ def test_a_lowered_function_is_statements() -> None:
     assert not function.schedulable
     assert "lowered" in function.note
     texts = [node.text for node in function.nodes if isinstance(node, Statement)]
-    assert texts[:2] == ['bx = T.launch_thread("blockIdx.x", 4)', 'tx = T.launch_thread("threadIdx.x", 32)']
+    assert texts[:2] == [
+        'bx = T.launch_thread("blockIdx.x", 4)',
+        'tx = T.launch_thread("threadIdx.x", 32)',
+    ]
     (loop,) = _loops(function)
     assert loop.name == "k"
     assert loop.ref is None

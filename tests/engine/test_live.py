@@ -103,9 +103,7 @@ def test_an_index_map_is_written_so_that_tvm_takes_it() -> None:
         'sch.transform_layout(B, ("write", 0), '
         'lambda i, j: (i // 4, j, i % 4, tvm.tirx.IntImm("int32", 0)))'
     )
-    tvm.ir.assert_structural_equal(
-        run_lines(kernels.module(kernels.CHAIN), live.lines), live.mod
-    )
+    tvm.ir.assert_structural_equal(run_lines(kernels.module(kernels.CHAIN), live.lines), live.mod)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,11 @@ def test_a_whole_pass_replaces_the_module_and_forgets_the_names() -> None:
     assert live.lines[-1] == "sch = tvm.s_tir.Schedule(other)"
     tvm.ir.assert_structural_equal(live.mod, other)
     after, _ = live.apply(STEPS["unroll"](LoopRef(BlockRef("B"), 0, "i")))
-    assert after.lines[-3:] == ['B = sch.get_sblock("B")', "i, j = sch.get_loops(B)", "sch.unroll(i)"]
+    assert after.lines[-3:] == [
+        'B = sch.get_sblock("B")',
+        "i, j = sch.get_loops(B)",
+        "sch.unroll(i)",
+    ]
 
 
 def test_a_whole_pass_can_change_only_its_own_copy() -> None:

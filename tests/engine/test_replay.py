@@ -107,9 +107,7 @@ def test_sources_do_not_share_states() -> None:
     assert "T.grid(32" in view(other, ()).script
 
 
-def test_the_cache_forgets_the_oldest(
-    applied: list[Step], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_forgets_the_oldest(applied: list[Step], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "KEPT_STATES", 3)
     view(SOURCE, (SPLIT, BIND, UNROLL))
     assert len(replaying._states) == 3
