@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(error, options.json)
     except WorkerBug as bug:
         print(f"This is a bug of the program, please report it:\n{bug}", file=sys.stderr)
-        return 1
+        last = str(bug).strip().splitlines()[-1]
+        failure = UserError("This is a bug of the program.", last, "Please report it.")
+        return _failed(failure, options.json) if options.json else 1
 
 
 def _failed(error: UserError, as_json: bool) -> int:

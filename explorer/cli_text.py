@@ -123,6 +123,8 @@ def diagnosis(module: Loaded, built: Build, path: str) -> str:
     """What keeps a module from being kernels, and the commands that cure it."""
     lines = [f"{module.module}: {built.status}. {built.reason}".rstrip()]
     for found in built.findings:
+        if found.severity == "info":
+            continue
         cure = f" {found.cure}" if found.cure else ""
         lines.append(f"{found.severity} {found.code} in {found.function}: {found.message}{cure}")
     if built.status == "failed":

@@ -22,6 +22,7 @@ from explorer.model.result import (
     VariantStatus,
 )
 from explorer.primitives import Step
+from explorer.targets.local import detect
 
 ORIGINAL = "original"
 PARALLEL = 3
@@ -53,15 +54,9 @@ class Made:
 def compare(question: Question, loaded: Loaded) -> Report:
     """Every variant built, compiled and checked; one that fails is a row with its reason.
 
-    Raises UserError when the target or the function is unknown.
+    Raises TargetError when the target is unknown.
     """
     workbench.resolve(question.target)
-    known = {function.name for function in loaded.nest.functions}
-    if question.function and question.function not in known:
-        raise UserError(
-            f"The module has no function {question.function}.",
-            f"It has: {', '.join(sorted(known))}.",
-        )
     names = [*question.names, *(name for name, _ in question.schedules)]
     names += [name for name, _ in question.variants]
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
@@ -95,6 +90,8 @@ def _make(question: Question, name: str) -> Made:
     for schedule, text in question.schedules:
         if schedule == name:
             proposal = workbench.read_schedule(question.source, text, ())
+            if proposal.refusal is not None:
+                raise UserError.of(proposal.refusal)
             return Made(workbench.steps_of(proposal))
     if name == ORIGINAL:
         return Made()
@@ -114,10 +111,20 @@ def _build(question: Question, made: Made) -> tuple[Build, tuple[str, ...]]:
         built = with_compiled(
             built, workbench.compile_check(source, made.steps, question.target)
         )
-    if built.status == "built" and any(function.kernels for function in built.functions):
-        checks = workbench.check(source, made.steps, question.target, sizes)
-        built = with_checks(built, checks)
-    return with_times(built), lines
+    if any(function.kernels for function in built.functions if function.status == "built"):
+        built = with_checks(built, _checks(question, made, built))
+    return with_wrong(with_times(built)), lines
+
+
+def _checks(question: Question, made: Made, built: Build) -> dict[str, Check]:
+    """Every function's verdict; a check that could not be made says why."""
+    try:
+        return workbench.check(
+            question.source, made.steps, question.target, question.sizes or {}, question.function
+        )
+    except UserError as error:
+        why = Check(status="not_checked", detail=str(error))
+        return {function.name: why for function in built.functions}
 
 
 def with_compiled(built: Build, compiled: tuple[Compiled, ...]) -> Build:
@@ -171,6 +178,16 @@ def with_checks(built: Build, checks: dict[str, Check]) -> Build:
     return msgspec.structs.replace(built, functions=functions)
 
 
+def with_wrong(built: Build) -> Build:
+    """A build whose reason says which kernels were shown to be wrong."""
+    wrong = [
+        f"{function.name} is wrong ({function.check.status}): {function.check.detail}"
+        for function in built.functions
+        if function.check.status not in ("match", "not_checked")
+    ]
+    return msgspec.structs.replace(built, reason=" ".join(filter(None, (built.reason, *wrong))))
+
+
 def with_times(built: Build) -> Build:
     """A build whose missing times and checks say why they are missing."""
     return msgspec.structs.replace(
@@ -179,6 +196,9 @@ def with_times(built: Build) -> Build:
 
 
 def _timed(function: FunctionBuild) -> FunctionBuild:
+    if function.status == "built" and detect() and function.time.status == "not_measured":
+        why = "Not timed by this program: the exported script times it on this machine's GPU."
+        return msgspec.structs.replace(function, time=Time(status="not_measured", reason=why))
     if function.status != "built":
         why = "Not built." if function.status == "no_kernel" else function.reason
         return msgspec.structs.replace(

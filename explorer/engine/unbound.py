@@ -167,14 +167,15 @@ def _host_loop(function: Function, loop: Loop) -> Finding:
     how_often = f"{loop.extent} times" if loop.extent_value != 1 else "once"
     can_bind = loop.ref is not None and loop.kind == "spatial" and loop.mode == "serial"
     free = "blockIdx." + _free_block_axis(function, loop)
-    cures = ((f"bind:{loop.id}",) if can_bind else ()) + STRATEGY_CURES
+    # No strategy here: to them a function whose blocks are all bound is scheduled already.
+    cures = (f"bind:{loop.id}",) if can_bind else ()
     return Finding(
         code="host_loop_launch", severity="error", function=function.name,
         where=f"loop {loop.name} ({loop.extent})",
         message=f"Loop {loop.name} is outside the bound loops: the host launches the kernel"
         f" {how_often}.",
         cure=f"Bind {loop.name} to {free}, fuse it with the bound loop, or reorder it inside.",
-        node=loop.id, cure_id=cures[0], cures=cures,
+        node=loop.id, cure_id=cures[0] if cures else "", cures=cures,
     )  # fmt: skip
 
 
