@@ -39,7 +39,7 @@ class Sass(msgspec.Struct, frozen=True):
 
 
 def resources(log: str) -> dict[str, Resources]:
-    """ptxas's numbers by kernel, from the log of `--ptxas-options=-v`."""
+    """Ptxas's numbers by kernel, from the log of `--ptxas-options=-v`."""
     found: dict[str, Resources] = {}
     name = ""
     for line in log.splitlines():

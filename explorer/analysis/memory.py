@@ -36,7 +36,7 @@ class GlobalPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
-    """How a warp walks shared memory: wavefronts per request, and how many it would need at best."""
+    """How a warp walks shared memory: wavefronts per request, and the fewest possible."""
 
     wavefronts: float
     needed: float
@@ -92,7 +92,7 @@ def shared_pattern(access: Access) -> SharedPattern | None:
 
 
 def _pieces(first: Ints, width: int, piece: int) -> Ints:
-    """The pieces (sectors, words) that accesses of `width` bytes at `first` touch: one more axis."""
+    """The pieces (sectors, words) touched by `width` bytes at each `first`: one more axis."""
     starts = np.append(np.arange(0, width, piece), width - 1)
     return (first[:, :, None] + starts) // piece
 

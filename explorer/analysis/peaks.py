@@ -60,7 +60,7 @@ _BY_NAME = {gpu.name: gpu for gpu in GPUS}
 
 
 def gpu(tag: str) -> Gpu | None:
-    """The GPU of a TVM tag such as "nvidia/geforce-rtx-4090"; None when its peaks are not listed."""
+    """The GPU of a TVM tag such as "nvidia/geforce-rtx-4090"; None when it is not listed."""
     name = re.sub(r"^nvidia/", "", tag.lower()).replace("_", "-")
     for candidate in (name, f"nvidia-{name}", name.removeprefix("tesla-"), f"geforce-{name}"):
         if candidate in _BY_NAME:

@@ -109,7 +109,7 @@ def _twice(leaf: Leaf, env: Env) -> Iterator[tuple[str, str, str]]:
             for item, value in zip(node.block.iter_vars, node.iter_values, strict=True):
                 values[key(item.var)] = value
     used: set[int] = set()
-    waiting = [value for value in leaf.realize.iter_values]
+    waiting = list(leaf.realize.iter_values)
     while waiting:
         for var in _variables(waiting.pop()):
             if key(var) not in used:
@@ -134,7 +134,7 @@ def axis_of(loop: Any) -> str:
 
 def _variables(expr: Any) -> list[Any]:
     found: list[Any] = []
-    tvm_ffi.structural_walk(expr, (ir.Var, lambda var: found.append(var) or None))
+    tvm_ffi.structural_walk(expr, (ir.Var, found.append))
     return found
 
 

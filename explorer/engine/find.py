@@ -74,7 +74,8 @@ def context(
         },
         host_loops={
             name: tuple(dict.fromkeys(
-                (loop, str(extent)) for launch in part.host.launches for loop, extent in launch.loops
+                (loop, str(extent))
+                for launch in part.host.launches for loop, extent in launch.loops
             ))
             for name, part in parts.items() if part.host is not None
         },

@@ -166,7 +166,7 @@ def op_name(call: Any) -> str:
 def _call(call: Any, env: Env) -> Array | None:
     name = op_name(call)
     if name == "if_then_else":
-        return _choose(*call.args[:3], env)
+        return _choose(call.args[0], call.args[1], call.args[2], env)
     if name in ("likely", "tvm_thread_invariant"):
         return evaluate(call.args[0], env)
     if name == "bitwise_not":

@@ -1,7 +1,7 @@
 """Walks a lowered kernel with values for its variables: threads, blocks, loops.
 
-Two walks exist: whole warps at sampled places (`explorer.engine.sample`) and whole blocks with their
-loops enumerated (`explorer.engine.repeats`).
+Two walks exist: whole warps at sampled places (`explorer.engine.sample`), and whole blocks with
+their loops enumerated (`explorer.engine.repeats`).
 """
 
 from __future__ import annotations

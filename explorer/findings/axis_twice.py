@@ -1,7 +1,7 @@
 """What it is: two loops, one inside the other, are bound to the same thread axis.
 
-Why it matters: both loop variables become the same number, so only the diagonal of the two loops is
-computed and the rest of the output is never written. TVM says nothing.
+Why it matters: both loop variables become the same number, so only the diagonal of the two loops
+is computed and the rest of the output is never written. TVM says nothing.
 
 What to try: bind the inner loop to another axis, or fuse the two loops and bind the result.
 """
@@ -27,8 +27,8 @@ def check(ctx: Context) -> Iterable[Finding]:
             inner = next(loop for loop in reversed(loops) if loop.name == inner_name)
             yield finding(
                 CODE, "error", function, inner,
-                f"Loops {outer.name} ({outer.extent}) and {inner.name} ({inner.extent}) around block"
-                f" {block.name} are both {axis}: they are the same number, so only the diagonal of"
-                " the two is computed.",
+                f"Loops {outer.name} ({outer.extent}) and {inner.name} ({inner.extent}) around"
+                f" block {block.name} are both {axis}: they are the same number, so only the"
+                " diagonal of the two is computed.",
                 f"Bind {inner.name} to another axis, or fuse the two loops.",
             )  # fmt: skip

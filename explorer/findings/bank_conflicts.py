@@ -1,10 +1,10 @@
 """What it is: lanes of a warp want different words of the same shared-memory bank at once.
 
-Why it matters: shared memory has 32 banks of 4 bytes; each serves one word at a time. An n-way conflict
-takes n times as long.
+Why it matters: shared memory has 32 banks of 4 bytes; each serves one word at a time. An n-way
+conflict takes n times as long.
 
-What to try: pad the rows of the tile (storage_align, e.g. 33 instead of 32 floats), or change which
-loop is threadIdx.x.
+What to try: pad the rows of the tile (storage_align, e.g. 33 instead of 32 floats), or change
+which loop is threadIdx.x.
 """
 
 from __future__ import annotations

@@ -29,9 +29,10 @@ class Context:
     """Everything a check may look at.
 
     `original` and `scheduled` are the IRModules (opaque here), `nest` is the loop nest of the
-    scheduled one, `came_bound` names the functions that had bound loops before, `sizes` the values the user gave for symbolic sizes.  `kernels` are the lowered
-    device functions on plain data, in the order in which the host launches them; there are none
-    of a function that could not be lowered (`failures`) or when the target is no GPU.
+    scheduled one, `came_bound` names the functions that had bound loops before, `sizes` are the
+    values the user gave for symbolic sizes.  `kernels` are the lowered device functions on plain
+    data, in the order in which the host launches them; there are none of a function that could
+    not be lowered (`failures`) or when the target is no GPU.
     """
 
     original: Any

@@ -3,7 +3,8 @@
 Why it matters: the hardware runs 32 lanes at a time; 31 of them do nothing, and 1/32 is the most
 that such a kernel can reach.
 
-What to try: split the loop (128 or 256 is a good inner size) and bind the inner part to threadIdx.x.
+What to try: split the loop (128 or 256 is a good inner size) and bind the inner part to
+threadIdx.x.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What it is: loops of one kernel are bound to the same axis with different extents.
 
-Why it matters: a kernel has one size per axis. TVM takes the first and builds; the other loop then
-runs too few threads (results missing) or too many (reads and writes out of bounds).
+Why it matters: a kernel has one size per axis. TVM takes the first and builds; the other loop
+then runs too few threads (results missing) or too many (reads and writes out of bounds).
 
 What to try: split the longer loop so that both bound loops have the same extent.
 """
@@ -36,7 +36,7 @@ def check(ctx: Context) -> Iterable[Finding]:
                             f"{axis} has extent {first.extent} in loop {first.name} and"
                             f" {loop.extent} in loop {loop.name} of the same kernel; a launch has"
                             f" one size per axis.",
-                            f"Split {loop.name if (other or 0) > (size or 0) else first.name} so that"
-                            f" both loops on {axis} have the same extent.",
+                            f"Split {loop.name if (other or 0) > (size or 0) else first.name} so"
+                            f" that both loops on {axis} have the same extent.",
                         )  # fmt: skip
                         break

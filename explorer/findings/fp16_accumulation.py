@@ -1,7 +1,7 @@
 """What it is: a reduction adds up in float16 (or bfloat16, or an 8-bit float).
 
-Why it matters: float16 has 11 bits: adding n terms loses up to n/2 units in the last place, and sums
-over 65504 become infinite. The order of the schedule then shows in the result.
+Why it matters: float16 has 11 bits: adding n terms loses up to n/2 units in the last place, and
+sums over 65504 become infinite. The order of the schedule then shows in the result.
 
 What to try: accumulate in float32 (T.Cast the operands, cast the result once).
 """
@@ -32,7 +32,8 @@ def check(ctx: Context) -> Iterable[Finding]:
                         steps *= evaluate(item.extent, ctx.sizes) or 1
                 yield finding(
                     CODE, "info", function, block,
-                    f"Block {block.name} accumulates {steps} terms in {store.dtype}{ctx.assuming()}.",
+                    f"Block {block.name} accumulates {steps} terms in {store.dtype}"
+                    f"{ctx.assuming()}.",
                     "Accumulate in float32 and cast the result once.",
                 )  # fmt: skip
                 break

@@ -1,11 +1,11 @@
-"""What it is: a buffer that the function allocates is written and read inside one kernel, and has the
-global scope.
+"""What it is: a buffer that the function allocates is written and read inside one kernel, and has
+the global scope.
 
-Why it matters: a kernel can't allocate device memory; TVM stops with "Cannot allocate global memory
-when targeting CUDA", which names no buffer.
+Why it matters: a kernel can't allocate device memory; TVM stops with "Cannot allocate global
+memory when targeting CUDA", which names no buffer.
 
-What to try: set_scope to "shared" when the threads of a block share it, to "local" when each thread
-keeps its own.
+What to try: set_scope to "shared" when the threads of a block share it, to "local" when each
+thread keeps its own.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from explorer.findings.launches import launches
 from explorer.analysis.limits import GUIDE, MAX_GRID
 from explorer.findings.base import Context, finding
+from explorer.findings.launches import launches
 from explorer.model.result import Finding
 
 CODE = "grid_limit"

@@ -4,8 +4,8 @@ once per iteration.
 Why it matters: the result is right, but every launch costs some microseconds, and each one may be
 too small to fill the GPU.
 
-What to try: bind the outer loop to a free blockIdx axis, fuse it with the bound loop, or reorder it
-inside.
+What to try: bind the outer loop to a free blockIdx axis, fuse it with the bound loop, or reorder
+it inside.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What it is: the block's threads are no multiple of 32, so the last warp has lanes without a thread.
+"""What it is: the block's threads are no multiple of 32, so the last warp has lanes without a
+thread.
 
-Why it matters: a warp takes its full time however few of its lanes work. A block of 40 threads uses 64
-lanes: 37 % are idle.
+Why it matters: a warp takes its full time however few of its lanes work. A block of 40 threads
+uses 64 lanes: 37 % are idle.
 
 What to try: a number of threads that is a multiple of 32.
 """

@@ -1,7 +1,7 @@
 """What it is: a block writes the element it reads, with no reduction: A[i] = A[i] * 2.
 
-Why it matters: TVM does not take it for a complete block, so its loops can't be bound and automatic
-schedules fail. Timing it repeatedly changes its own input, and values may overflow.
+Why it matters: TVM does not take it for a complete block, so its loops can't be bound and
+automatic schedules fail. Timing it repeatedly changes its own input, and values may overflow.
 
 What to try: write to a second buffer and let the caller swap them.
 """

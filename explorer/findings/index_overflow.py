@@ -1,5 +1,5 @@
-"""What it is: a buffer has 2^31 elements or more and its index is computed in int32, or loops whose
-product is over 2^31 were fused.
+"""What it is: a buffer has 2^31 elements or more and its index is computed in int32, or loops
+whose product is over 2^31 were fused.
 
 Why it matters: the product wraps around. TVM builds a kernel that covers a part of the tensor, or
 writes to negative addresses, without an error.

@@ -1,11 +1,11 @@
-"""What it is: a block reads an element of the buffer it writes that another iteration of a spatial
-axis writes, as in B[vi] = A[vi] + B[vi - 1].
+"""What it is: a block reads an element of the buffer it writes that another iteration of a
+spatial axis writes, as in B[vi] = A[vi] + B[vi - 1].
 
-Why it matters: T.axis.spatial promises that iterations do not depend on each other. Bound to threads,
-they run at the same time and in any order: a race. Serially the result is right.
+Why it matters: T.axis.spatial promises that iterations do not depend on each other. Bound to
+threads, they run at the same time and in any order: a race. Serially the result is right.
 
-What to try: leave the loop serial, mark the axis with T.axis.opaque, or use a parallel algorithm (for
-a prefix sum: scan blocks, then add the block offsets).
+What to try: leave the loop serial, mark the axis with T.axis.opaque, or use a parallel algorithm
+(for a prefix sum: scan blocks, then add the block offsets).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def check(ctx: Context) -> Iterable[Finding]:
                     name = store.target.buffer
                     yield finding(
                         CODE, "error" if runs else "warning", function, block,
-                        f"Block {block.name} writes {name}[{', '.join(store.target.index)}] and reads"
-                        f" {name}[{', '.join(load.index)}]: iterations of the spatial axis"
+                        f"Block {block.name} writes {name}[{', '.join(store.target.index)}] and"
+                        f" reads {name}[{', '.join(load.index)}]: iterations of the spatial axis"
                         f" {', '.join(sorted(axes))} depend on each other"
                         + (", and they run at the same time: a race." if runs else
                            ", so its loop must not be bound."),

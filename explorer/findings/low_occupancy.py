@@ -1,5 +1,6 @@
-"""What it is: an SM can hold few warps of this kernel at a time, because of its threads, its blocks or
-its shared memory. Registers are counted once the kernel is compiled (see the analysis of a kernel).
+"""What it is: an SM can hold few warps of this kernel at a time, because of its threads, its
+blocks or its shared memory. Registers are counted once the kernel is compiled (see the analysis
+of a kernel).
 
 Why it matters: an SM hides the wait for memory by running other warps. With few of them it waits.
 Kernels with much independent work per thread do well at low occupancy.

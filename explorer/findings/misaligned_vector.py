@@ -1,8 +1,9 @@
-"""What it is: a vectorised access whose address is not a multiple of its width, or whose elements are
-not neighbours.
+"""What it is: a vectorised access whose address is not a multiple of its width, or whose elements
+are not neighbours.
 
-Why it matters: a float4 at an address that is no multiple of 16 is an error on the GPU (misaligned
-address); TVM splits what it can't prove aligned or contiguous into scalar accesses, so nothing is won.
+Why it matters: a float4 at an address that is no multiple of 16 is an error on the GPU
+(misaligned address); TVM splits what it can't prove aligned or contiguous into scalar accesses,
+so nothing is won.
 
 What to try: vectorise a loop whose start and row length are multiples of the vector's length.
 """
@@ -38,8 +39,8 @@ def check(ctx: Context) -> Iterable[Finding]:
                 seen.add(name)
                 yield finding(
                     CODE, "warning", launch.function, launch.node,
-                    f"The {access.kind} of {access.buffer} by {access.lanes} x {access.dtype} is not"
-                    f" vectorisable: {why}.",
+                    f"The {access.kind} of {access.buffer} by {access.lanes} x {access.dtype} is"
+                    f" not vectorisable: {why}.",
                     f"Vectorise where start and row length are multiples of {access.lanes}.",
                     where=f"{launch.where}, {access.buffer}[{access.index}]",
                 )  # fmt: skip

@@ -1,10 +1,11 @@
 """What it is: a block accumulates over a reduction axis without T.init.
 
-Why it matters: the sum starts from whatever is in memory. TVM does not take the block for a reduction,
-so loops can't be bound, rfactor and cross-thread reduction don't apply; the message doesn't say why.
+Why it matters: the sum starts from whatever is in memory. TVM does not take the block for a
+reduction, so loops can't be bound, rfactor and cross-thread reduction don't apply; the message
+doesn't say why.
 
-What to try: put the start value into `with T.init():`, and drop a separate block that sets it. A block
-that follows decompose_reduction has its own init block and is fine.
+What to try: put the start value into `with T.init():`, and drop a separate block that sets it. A
+block that follows decompose_reduction has its own init block and is fine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What it is: each thread moves 1 or 2 bytes at a time where it could move 4 to 16.
 
-Why it matters: a warp that loads 32 halves fills only half of what one request can carry; more requests
-are needed for the same bytes, and the kernel may be limited by their number.
+Why it matters: a warp that loads 32 halves fills only half of what one request can carry; more
+requests are needed for the same bytes, and the kernel may be limited by their number.
 
 What to try: split the innermost loop by 2 to 8 and vectorise it (8 halves are 16 bytes).
 """

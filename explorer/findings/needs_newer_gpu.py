@@ -1,6 +1,7 @@
 """What it is: a kernel uses a data type or an instruction that the chosen architecture lacks.
 
-Why it matters: the CUDA text does not compile for it, or the type is emulated in many instructions.
+Why it matters: the CUDA text does not compile for it, or the type is emulated in many
+instructions.
 
 What to try: choose a newer architecture, or another data type or intrinsic.
 """
@@ -10,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from explorer.analysis.kernel import Kernel
-from explorer.findings.launches import launches
 from explorer.analysis.limits import FEATURES, capability
 from explorer.findings.base import Context, finding
+from explorer.findings.launches import launches
 from explorer.model.result import Finding
 
 CODE = "needs_newer_gpu"

@@ -3,7 +3,8 @@
 Why it matters: TVM 0.27 builds such a module for CUDA without an error and without a kernel; run,
 the host would read and write pointers into GPU memory.
 
-What to try: bind a spatial loop to blockIdx.x or threadIdx.x, or apply DefaultGPUSchedule or dlight.
+What to try: bind a spatial loop to blockIdx.x or threadIdx.x, or apply DefaultGPUSchedule or
+dlight.
 """
 
 from __future__ import annotations

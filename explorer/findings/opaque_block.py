@@ -1,10 +1,11 @@
 """What it is: a block declares no iterators; its loops are inside its body.
 
-Why it matters: TVM can't see which iterations are independent, so the loops can't be bound. Automatic
-schedules wrap it into one thread or leave it on the host.
+Why it matters: TVM can't see which iterations are independent, so the loops can't be bound.
+Automatic schedules wrap it into one thread or leave it on the host.
 
-What to try: write one block per loop, with the loop outside and T.axis.spatial for each index. Where
-iterations really depend on each other (a scatter with repeated indices), it must stay serial.
+What to try: write one block per loop, with the loop outside and T.axis.spatial for each index.
+Where iterations really depend on each other (a scatter with repeated indices), it must stay
+serial.
 """
 
 from __future__ import annotations

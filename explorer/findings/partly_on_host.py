@@ -2,7 +2,8 @@
 
 Why it matters: the host part would dereference pointers into GPU memory, and TVM says nothing.
 
-What to try: bind a loop of each block that is named, or move the block into a kernel with compute_at.
+What to try: bind a loop of each block that is named, or move the block into a kernel with
+compute_at.
 """
 
 from __future__ import annotations

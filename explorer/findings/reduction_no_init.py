@@ -1,7 +1,7 @@
 """What it is: a reduction loop is bound to threadIdx, but its block has no T.init.
 
-Why it matters: TVM makes a cross-thread reduction from the init value and the update. Without it the
-threads all add into the same element at once: a race.
+Why it matters: TVM makes a cross-thread reduction from the init value and the update. Without it
+the threads all add into the same element at once: a race.
 
 What to try: give the block a T.init, and bind before decompose_reduction, not after.
 """

@@ -1,10 +1,10 @@
 """What it is: a reduction loop is bound to blockIdx.
 
-Why it matters: blocks can't add into one element: each would overwrite the other's sum. TVM refuses
-it in `bind`, but a module can be written or loaded that way.
+Why it matters: blocks can't add into one element: each would overwrite the other's sum. TVM
+refuses it in `bind`, but a module can be written or loaded that way.
 
-What to try: bind the reduction to threadIdx.x (TVM makes a cross-thread reduction), or use rfactor to
-give each block a partial result.
+What to try: bind the reduction to threadIdx.x (TVM makes a cross-thread reduction), or use
+rfactor to give each block a partial result.
 """
 
 from __future__ import annotations

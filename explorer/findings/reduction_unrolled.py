@@ -1,7 +1,7 @@
 """What it is: a long reduction loop is unrolled.
 
-Why it matters: it is legal and often fast for a few steps, but the code grows with the extent, and
-each step waits for the last: unrolling alone brings no parallel work.
+Why it matters: it is legal and often fast for a few steps, but the code grows with the extent,
+and each step waits for the last: unrolling alone brings no parallel work.
 
 What to try: split it and unroll the inner part only (4 to 16 steps).
 """
@@ -28,7 +28,7 @@ def check(ctx: Context) -> Iterable[Finding]:
                 if extent is not None and extent > LONG:
                     yield finding(
                         CODE, "info", function, loop,
-                        f"Reduction loop {loop.name} is unrolled {extent} times: long code, and each"
-                        " step still waits for the one before.",
+                        f"Reduction loop {loop.name} is unrolled {extent} times: long code, and"
+                        " each step still waits for the one before.",
                         f"Split {loop.name} and unroll an inner part of 4 to 16.",
                     )  # fmt: skip

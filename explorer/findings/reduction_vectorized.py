@@ -1,7 +1,7 @@
 """What it is: a reduction loop is vectorised.
 
-Why it matters: a vector has no sum across its lanes here; TVM falls back to scalar code or makes lanes
-overwrite each other.
+Why it matters: a vector has no sum across its lanes here; TVM falls back to scalar code or makes
+lanes overwrite each other.
 
 What to try: vectorise a spatial loop, or split the reduction and use rfactor.
 """

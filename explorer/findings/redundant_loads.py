@@ -1,9 +1,10 @@
 """What it is: a kernel loads the same bytes from global memory many times over.
 
-Why it matters: the cache may serve repeats, but each is still a request; bandwidth to the cache is
-limited too. A tile in shared memory or registers is loaded once and used many times.
+Why it matters: the cache may serve repeats, but each is still a request; bandwidth to the cache
+is limited too. A tile in shared memory or registers is loaded once and used many times.
 
-What to try: cache_read into shared memory and compute_at the loop over tiles; larger tiles re-use more.
+What to try: cache_read into shared memory and compute_at the loop over tiles; larger tiles re-use
+more.
 """
 
 from __future__ import annotations

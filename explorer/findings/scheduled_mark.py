@@ -1,12 +1,12 @@
-"""What it is: the function carries tirx.is_scheduled but binds no loop (a stale mark), or it binds
-loops and lacks the mark.
+"""What it is: the function carries tirx.is_scheduled but binds no loop (a stale mark), or it
+binds loops and lacks the mark.
 
-Why it matters: DefaultGPUSchedule and dlight skip a marked function without a word, so a stale mark
-means no kernel. Without the mark they would schedule a finished function again. The old name
+Why it matters: DefaultGPUSchedule and dlight skip a marked function without a word, so a stale
+mark means no kernel. Without the mark they would schedule a finished function again. The old name
 tir.is_scheduled is not honoured.
 
-What to try: drop a stale attribute (sch.mod with attr removed, or in the text); a function you have
-scheduled yourself can be marked.
+What to try: drop a stale attribute (sch.mod with attr removed, or in the text); a function you
+have scheduled yourself can be marked.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def check(ctx: Context) -> Iterable[Finding]:
         if kernels and function.name in ctx.came_bound and not function.scheduled:
             yield finding(
                 CODE, "info", function, f"function {function.name}",
-                "The module came with bound loops but without tirx.is_scheduled: automatic schedules"
-                " will try to schedule it again.",
+                "The module came with bound loops but without tirx.is_scheduled: automatic"
+                " schedules will try to schedule it again.",
                 'Add "tirx.is_scheduled": True to T.func_attr if it is finished.',
             )  # fmt: skip
         legacy = (getattr(ctx.scheduled[function.name], "attrs", None) or {}).get(

@@ -1,12 +1,12 @@
 """What it is: a thread reads elements that it can't see: another thread's local memory, another
 block's shared memory, or global elements that another thread of the same kernel writes.
 
-Why it matters: local memory belongs to a thread and shared memory to a block. Global memory is seen by
-all, but a kernel has no barrier across blocks, so the reader may come first. The values read are
-garbage or old.
+Why it matters: local memory belongs to a thread and shared memory to a block. Global memory is
+seen by all, but a kernel has no barrier across blocks, so the reader may come first. The values
+read are garbage or old.
 
-What to try: a wider scope (local → shared), compute_at a loop that covers all elements read, or two
-kernels instead of one.
+What to try: a wider scope (local → shared), compute_at a loop that covers all elements read, or
+two kernels instead of one.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""What it is: a kernel needs more shared memory than a block may have: 48 KB when it is static, the
-architecture's opt-in limit when it is dynamic; or an array has no bound at all, because its size
-hangs on a symbolic extent.
+"""What it is: a kernel needs more shared memory than a block may have: 48 KB when it is static,
+the architecture's opt-in limit when it is dynamic; or an array has no bound at all, because its
+size hangs on a symbolic extent.
 
-Why it matters: TVM builds it. Static memory over 48 KB is refused by ptxas; an unbounded array becomes
-`__shared__ float x[2147483647]`, and even nvcc takes that. The launch fails.
+Why it matters: TVM builds it. Static memory over 48 KB is refused by ptxas; an unbounded array
+becomes `__shared__ float x[2147483647]`, and even nvcc takes that. The launch fails.
 
-What to try: a smaller tile, a smaller type, or scope "shared.dyn" (which may use more than 48 KB). An
-unbounded array needs a tile of constant size.
+What to try: a smaller tile, a smaller type, or scope "shared.dyn" (which may use more than 48
+KB). An unbounded array needs a tile of constant size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from explorer.findings.launches import Launch, launches
 from explorer.analysis.limits import GUIDE, STATIC_SHARED_BYTES
 from explorer.findings.base import Context, finding
+from explorer.findings.launches import Launch, launches
 from explorer.model.result import Finding, Severity
 
 CODE = "shared_memory"

@@ -1,10 +1,11 @@
 """What it is: a kernel is launched as one block of one thread.
 
-Why it matters: one thread of thousands does all the work, one step after another. It happens where
-no loop is data-parallel: a full reduction, or an opaque block.
+Why it matters: one thread of thousands does all the work, one step after another. It happens
+where no loop is data-parallel: a full reduction, or an opaque block.
 
-What to try: for a reduction, split its loop and bind the inner part to threadIdx.x (a cross-thread
-reduction), or use rfactor to make a spatial loop; a scatter must be rewritten to a spatial block.
+What to try: for a reduction, split its loop and bind the inner part to threadIdx.x (a
+cross-thread reduction), or use rfactor to make a spatial loop; a scatter must be rewritten to a
+spatial block.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What it is: a symbolic size has no value, so launch and accesses can't be evaluated.
 
-Why it matters: limits, coalescing and occupancy are checked for numbers. Without a value they are not
-checked.
+Why it matters: limits, coalescing and occupancy are checked for numbers. Without a value they are
+not checked.
 
 What to try: give the size a value in the form of sizes, or --size n=128.
 """

@@ -1,8 +1,8 @@
-"""What it is: a loop was split by a factor that does not divide it, so the parts run past its end and
-a guard (T.where) turns the rest off.
+"""What it is: a loop was split by a factor that does not divide it, so the parts run past its end
+and a guard (T.where) turns the rest off.
 
-Why it matters: the threads or iterations past the end do nothing: their share of the time is lost, and
-every iteration pays for the test. A barrier must not stand under such a guard.
+Why it matters: the threads or iterations past the end do nothing: their share of the time is
+lost, and every iteration pays for the test. A barrier must not stand under such a guard.
 
 What to try: a factor that divides the extent, or pad the buffers.
 """

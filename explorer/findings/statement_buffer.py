@@ -1,8 +1,8 @@
 """What it is: an s_tir function makes a buffer with T.alloc_buffer.
 
 Why it matters: in 0.27 the name is a TIRx statement; the block's own allocation is called
-T.sblock_alloc_buffer. Nothing complains, but set_scope, compute_at and dlight's reductions fail on the
-buffer: it is not allocated by a block.
+T.sblock_alloc_buffer. Nothing complains, but set_scope, compute_at and dlight's reductions fail
+on the buffer: it is not allocated by a block.
 
 What to try: write T.sblock_alloc_buffer.
 """

@@ -1,7 +1,7 @@
 """What it is: the grid does not fill the GPU, or its last wave of blocks fills only a part of it.
 
-Why it matters: all SMs work through a grid in waves. 1.1 waves take as long as 2. Fewer blocks than
-SMs leave some idle from the start.
+Why it matters: all SMs work through a grid in waves. 1.1 waves take as long as 2. Fewer blocks
+than SMs leave some idle from the start.
 
 What to try: smaller blocks or more blocks; a grid that is a multiple of the blocks the GPU holds.
 """
@@ -43,8 +43,8 @@ def check(ctx: Context) -> Iterable[Finding]:
             if waves < 5:
                 yield finding(
                     CODE, "info", launch.function, launch.node,
-                    f"{blocks} blocks are {waves:.2f} waves of {held}{ctx.assuming()}: the last wave"
-                    f" fills {100 * (blocks % held) // held} % of {card.name}.",
+                    f"{blocks} blocks are {waves:.2f} waves of {held}{ctx.assuming()}: the last"
+                    f" wave fills {100 * (blocks % held) // held} % of {card.name}.",
                     "Choose a grid that is just under a whole number of waves.",
                     where=launch.where,
                 )  # fmt: skip

@@ -1,8 +1,8 @@
 """What it is: several threads write the same element of memory that they share.
 
-Why it matters: where a block's spatial loop is bound and its neighbour's in the same kernel is not,
-every thread does all of the neighbour's work. Equal values waste time; values that differ, or a sum
-that all threads add to, are a race.
+Why it matters: where a block's spatial loop is bound and its neighbour's in the same kernel is
+not, every thread does all of the neighbour's work. Equal values waste time; values that differ,
+or a sum that all threads add to, are a race.
 
 What to try: bind the loop of the block that is named to the same axis as its neighbour's.
 """
@@ -32,17 +32,19 @@ def check(ctx: Context) -> Iterable[Finding]:
                     node,
                 )  # fmt: skip
             if store.accumulates:
-                severity, why = "error", "and each adds to it: a race"
+                why = "and each adds to it: a race"
             elif store.same_value:
-                severity, why = "warning", "with the same value: all of them do the same work"
+                why = "with the same value: all of them do the same work"
             else:
-                severity, why = "warning", "and the last one wins: a race unless the values are equal"
+                why = "and the last one wins: a race unless the values are equal"
             name = f"block {node.name}" if isinstance(node, Block) else launch.where
-            who = "threads of several blocks" if store.between_blocks else f"{store.threads} threads"
+            who = "Threads of several blocks" if store.between_blocks else (
+                f"{store.threads} threads"
+            )  # fmt: skip
             axes = f" ({', '.join(store.axes)} not used in the index)" if store.axes else ""
             yield finding(
-                CODE, severity, launch.function, node,
-                f"{who[0].upper() + who[1:]} write the same element of {store.buffer}{axes}, {why}.",
+                CODE, "error" if store.accumulates else "warning", launch.function, node,
+                f"{who} write the same element of {store.buffer}{axes}, {why}.",
                 f"Bind the loops of {name} like those of its neighbours in the kernel.",
                 where=f"{name}, {store.buffer}[{store.index}]",
-            )  # type: ignore[arg-type]  # fmt: skip
+            )  # fmt: skip

@@ -28,7 +28,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             if axes and not any(axis.startswith("blockIdx") for axis in axes):
                 yield finding(
                     CODE, "warning", function, region.root,
-                    f"Only {', '.join(sorted(axes))} is bound: the kernel is 1 block and keeps 1{of}"
-                    " SMs busy.",
+                    f"Only {', '.join(sorted(axes))} is bound: the kernel is 1 block and keeps"
+                    f" 1{of} SMs busy.",
                     f"Split {region.root.name} and bind its outer part to blockIdx.x.",
                 )  # fmt: skip

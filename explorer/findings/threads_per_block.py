@@ -1,11 +1,11 @@
-"""What it is: the threadIdx axes of a kernel multiply to more threads than a block may have, or one
-axis is longer than CUDA allows (x 1024, y 1024, z 64; 1024 in all).
+"""What it is: the threadIdx axes of a kernel multiply to more threads than a block may have, or
+one axis is longer than CUDA allows (x 1024, y 1024, z 64; 1024 in all).
 
 Why it matters: TVM writes __launch_bounds__ with that number and builds; the launch then fails on
 every NVIDIA GPU.
 
-What to try: split the bound loops so that the product of their extents is at most 1024 (128 or 256 is
-a good start), and keep the rest as serial loops or blocks.
+What to try: split the bound loops so that the product of their extents is at most 1024 (128 or
+256 is a good start), and keep the rest as serial loops or blocks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What it is: the lanes of a warp touch global memory far apart: each needs a sector (32 bytes) of its
-own.
+"""What it is: the lanes of a warp touch global memory far apart: each needs a sector (32 bytes)
+of its own.
 
-Why it matters: memory moves whole sectors. 32 lanes with 4 bytes each fill 4 sectors when they are
-neighbours, and need 32 when they are not: 8 times the traffic.
+Why it matters: memory moves whole sectors. 32 lanes with 4 bytes each fill 4 sectors when they
+are neighbours, and need 32 when they are not: 8 times the traffic.
 
 What to try: bind threadIdx.x to the loop of the last dimension of the buffer; or load a tile into
 shared memory along its rows and read it from there in the other direction.
@@ -29,19 +29,18 @@ def check(ctx: Context) -> Iterable[Finding]:
         if launch.kernel is None:
             continue
         good: dict[str, None] = {}
-        poor: dict[tuple[object, ...], list[str]] = {}
+        poor: dict[tuple[str, str, GlobalPattern], list[str]] = {}
         for access, pattern in walked(launch.kernel):
             name = f"{access.kind} of {access.buffer}[{access.index}]"
-            if pattern.pattern == "data-dependent":
-                poor.setdefault((access.kind, access.buffer, pattern), []).append(name)
-            elif pattern.efficiency < POOR and pattern.sectors > 1:
+            unknown = pattern.pattern == "data-dependent"
+            if unknown or (pattern.efficiency < POOR and pattern.sectors > 1):
                 poor.setdefault((access.kind, access.buffer, pattern), []).append(name)
             else:
-                good[f"{access.kind} {access.buffer} {pattern.pattern} ({pattern.sectors:.3g})"] = None
+                how = f"{pattern.pattern} ({pattern.sectors:.3g})"
+                good[f"{access.kind} {access.buffer} {how}"] = None
         for (_, buffer, pattern), names in poor.items():
-            assert isinstance(pattern, GlobalPattern)
             more = f" (and {len(names) - 1} more like it)" if len(names) > 1 else ""
-            yield _poor(ctx, launch, str(buffer), pattern, names[0] + more)
+            yield _poor(ctx, launch, buffer, pattern, names[0] + more)
         if good:
             yield finding(
                 CODE, "info", launch.function, launch.node,

@@ -1,9 +1,10 @@
 """What it is: after unrolling, the kernel has very many statements.
 
-Why it matters: code that does not fit the instruction cache (some 128 KB, about 8000 instructions) is
-fetched again and again, registers run out, and NVRTC takes long.
+Why it matters: code that does not fit the instruction cache (some 128 KB, about 8000
+instructions) is fetched again and again, registers run out, and NVRTC takes long.
 
-What to try: unroll an inner part only, or leave the loop to the compiler (#pragma unroll with a limit).
+What to try: unroll an inner part only, or leave the loop to the compiler (#pragma unroll with a
+limit).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from explorer.findings.base import Context, finding
-from explorer.findings.launches import launches
+from explorer.findings.launches import Launch, launches
 from explorer.model.nest import Loop
 from explorer.model.result import Finding
 
@@ -38,8 +39,11 @@ def check(ctx: Context) -> Iterable[Finding]:
             yield finding(
                 CODE, "warning" if copies > 4096 else "info", launch.function, launch.node,
                 f"Unrolling {names} makes {copies} copies of the body"
-                + (f", {launch.kernel.statements} statements in the kernel" if launch.kernel else "")
-                + ".",
+                f"{_statements(launch)}.",
                 "Split the loop and unroll an inner part of 4 to 16.",
                 where=launch.where,
             )  # fmt: skip
+
+
+def _statements(launch: Launch) -> str:
+    return f", {launch.kernel.statements} statements in the kernel" if launch.kernel else ""

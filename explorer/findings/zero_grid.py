@@ -1,7 +1,7 @@
 """What it is: with the sizes given, an axis of the launch has extent 0.
 
-Why it matters: CUDA refuses a launch of 0 blocks or threads as an invalid configuration. Nothing had
-to be computed, but the call fails. A fixed grid with a loop inside has no such problem.
+Why it matters: CUDA refuses a launch of 0 blocks or threads as an invalid configuration. Nothing
+had to be computed, but the call fails. A fixed grid with a loop inside has no such problem.
 
 What to try: return early for empty inputs, or use DefaultGPUSchedule, whose grid is fixed.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from explorer.findings.launches import launches
 from explorer.findings.base import Context, finding
+from explorer.findings.launches import launches
 from explorer.model.result import Finding
 
 CODE = "zero_grid"
