@@ -23,7 +23,8 @@ LINE_CHARS = 160
 
 def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
     """The selection above, the steps below."""
-    with st.container(height=height - STEPS_HEIGHT - 16, border=True, key="inspector"):
+    place = f"inspector-{desk.selected}-{desk.form.op if desk.form else ''}"
+    with st.container(height=height - STEPS_HEIGHT - 16, border=True, key=place):
         node = desks.selected_node(desk, view.nest)
         if node is not None:
             _node(desk, *node, found)
@@ -64,7 +65,8 @@ def _group(group: str, found: list[Offer]) -> None:
                     help=offer.refusal or None,
                     on_click=state.do, args=(moves.take, offer),
                 )  # fmt: skip
-    st.html(refusals_html(found))
+    if told := refusals_html(found):
+        st.html(told)
 
 
 def refusals_html(found: list[Offer]) -> str:
@@ -72,7 +74,7 @@ def refusals_html(found: list[Offer]) -> str:
     reasons = list(dict.fromkeys(offer.refusal for offer in found if offer.refusal))
     lines = "".join(f'<p class="why">{html.escape(reason)}</p>' for reason in reasons)
     if len(reasons) < 2:
-        return lines or "<span></span>"
+        return lines
     count = sum(bool(offer.refusal) for offer in found)
     return f'<details class="why"><summary>Why {count} are not possible</summary>{lines}</details>'
 

@@ -181,6 +181,7 @@ class Graph {
     }
     if (!this.link.menu.length) menu.append(Object.assign(document.createElement("p"), { textContent: "Nothing can be scheduled here." }));
     this.root.append(menu);
+    this.menu = menu;
     const r = this.root.getBoundingClientRect(), n = g.getBoundingClientRect();
     const beside = n.right - r.left + 8;                // beside the node where there is room
     menu.style.left = Math.max(4, Math.min(beside, r.width - menu.offsetWidth - 8)) + "px";
@@ -203,8 +204,9 @@ class Graph {
   }
 
   closeMenu(refocus) {
-    const menu = this.root.querySelector(".lg-menu");
+    const menu = this.menu;
     if (!menu) return;
+    this.menu = null;                                   // first: removing it makes it lose the focus
     menu.remove();
     if (refocus) this.nodes.get(this.focus)?.focus({ preventScroll: true });
   }
