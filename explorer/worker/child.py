@@ -11,6 +11,7 @@ import faulthandler
 import importlib
 import inspect
 import os
+import signal
 import socket
 import traceback
 import typing
@@ -78,6 +79,7 @@ def _try(action: Callable[[], object]) -> None:
 def serve(connection: socket.socket, answers: str, answer_bytes: int, *, warm: bool) -> None:
     """Greet, then answer until the client closes or sends something that is no frame."""
     faulthandler.enable()  # where we were, should TVM crash
+    faulthandler.register(signal.SIGUSR1, all_threads=False)  # or hang: the client asks
     table = load_table(answers)
     frames.send(connection, frames.Hello(os.getpid(), warm))
     while (data := frames.receive_bytes(connection)) is not None:

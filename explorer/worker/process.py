@@ -158,6 +158,7 @@ class Child:
             raise Lost(self._obituary(), innocent=not self._killed) from error
         data = self._receive(time.monotonic() + timeout_s)
         if data is None:
+            self._where()
             self.kill(f"It did not finish within {timeout_s:g} s and was stopped.")
             raise Lost(self._killed)
         return self._decode(data, frames.Reply)
@@ -191,6 +192,17 @@ class Child:
     def last_words(self) -> str:
         """The end of what the child printed during its last request."""
         return _tail(self._log)
+
+    def _where(self) -> None:
+        """Let the child write into its log where it is."""
+        if self.hello is not None:
+            before = os.fstat(self._log).st_size
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.hello.pid, signal.SIGUSR1)
+            for _ in range(20):
+                if os.fstat(self._log).st_size > before:
+                    return
+                time.sleep(0.005)
 
     def _receive(self, deadline: float) -> bytes | None:
         """The next frame, None when it did not come in time.  Raises Lost when none can come."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,12 @@ def test_what_it_printed_is_kept_as_details(pool):
     with pytest.raises(WorkerDied) as caught:
         pool.ask("crash", int)
     assert "last words of a crash" in caught.value.problem.details
+
+
+def test_where_it_hung_is_kept_as_details(pool):
+    with pytest.raises(WorkerDied) as caught:
+        pool.ask("hang", int, timeout_s=1)
+    assert re.search(r"verbs\.py\", line \d+ in hang", caught.value.problem.details)
 
 
 def test_a_large_answer_that_is_allowed_arrives_whole(pool):
