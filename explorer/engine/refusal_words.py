@@ -354,6 +354,12 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
         "Pick one of those offered, e.g. wmma_sync_16x16x16_f16f16f32.",
     ),
     (
+        r"match the tensor intrin",
+        "What is under {subject} is not what the instruction does.",
+        "Sizes, element types, memory scopes and the expression must be the same.",
+        "",
+    ),
+    (
         r"can not be blockized",
         "The loops from {loop} down don't make a block.",
         _SIMPLE,

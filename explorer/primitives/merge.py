@@ -15,8 +15,8 @@ class Merge(Step, frozen=True, tag="merge"):
     Before:
         for i in range(128): [block B]
         for k in range(128): [block C]
-    After `i_k_m = sch.merge(i, k)`:
-        for i_k_m in range(128): [block B, block C]
+    After `i_m = sch.merge(i, k)`:
+        for i_m in range(128): [block B, block C]
     """
 
     MENU: ClassVar[str] = "Shape the loop"

@@ -8,7 +8,11 @@ MATMUL = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
-    def main(A: T.Buffer((96, 64), "float32"), B: T.Buffer((64, 80), "float32"), C: T.Buffer((96, 80), "float32")):
+    def main(
+        A: T.Buffer((96, 64), "float32"),
+        B: T.Buffer((64, 80), "float32"),
+        C: T.Buffer((96, 80), "float32"),
+    ):
         T.func_attr({"tirx.noalias": True})
         for i, j, k in T.grid(96, 80, 64):
             with T.sblock("C"):
@@ -22,7 +26,11 @@ CHAIN = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
-    def main(A: T.Buffer((128, 64), "float32"), D: T.Buffer((128, 64), "float32"), E: T.Buffer((128,), "float32")):
+    def main(
+        A: T.Buffer((128, 64), "float32"),
+        D: T.Buffer((128, 64), "float32"),
+        E: T.Buffer((128,), "float32"),
+    ):
         T.func_attr({"tirx.noalias": True})
         B = T.sblock_alloc_buffer((128, 64))
         C = T.sblock_alloc_buffer((128, 64))
@@ -73,7 +81,12 @@ STUBBORN = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
-    def main(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128,), "float32"), C: T.Buffer((128,), "float32"), n: T.int32):
+    def main(
+        A: T.Buffer((128, 128), "float32"),
+        B: T.Buffer((128,), "float32"),
+        C: T.Buffer((128,), "float32"),
+        n: T.int32,
+    ):
         for i, j in T.grid(128, 128):
             with T.sblock("in_place"):
                 vi, vj = T.axis.remap("SS", [i, j])
@@ -145,7 +158,10 @@ RELAX = """
 @I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
-    def scale(x: T.Buffer((T.int64(32), T.int64(48)), "float32"), y: T.Buffer((T.int64(32), T.int64(48)), "float32")):
+    def scale(
+        x: T.Buffer((T.int64(32), T.int64(48)), "float32"),
+        y: T.Buffer((T.int64(32), T.int64(48)), "float32"),
+    ):
         for i, j in T.grid(T.int64(32), T.int64(48)):
             with T.sblock("y"):
                 vi, vj = T.axis.remap("SS", [i, j])

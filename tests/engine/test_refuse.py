@@ -57,7 +57,8 @@ REFUSED = [
      "Block in_place works in place: it reads the buffer that it writes.", "leaves them in order"),
     ("STUBBORN", (), ("bind", "@no_init.0", "blockIdx.x"),
      "Block no_init accumulates without T.init().", "any order"),
-    ("CHAIN", (), ("compute_at", "@B", "@C.0"), "Not every consumer of B", "Its consumers are: C, D."),
+    ("CHAIN", (), ("compute_at", "@B", "@C.0"), "Not every consumer of B",
+     "Its consumers are: C, D."),
     ("CHAIN", (), ("compute_at", "@D", "@E.0"), "Block D writes an argument", "stays inside"),
     ("CHAIN", (), ("compute_at", "@B", "@B.0"), "i is around B already", "of another nest"),
     ("CHAIN", (), ("reverse_compute_at", "@D", "@B.0"), "Not every producer of D",
@@ -68,7 +69,8 @@ REFUSED = [
     ("CHAIN", (), ("reverse_compute_inline", "@B"), "Nothing in the function computes", "argument"),
     ("STUBBORN", (), ("compute_inline", "@in_place"), "can't be rearranged",
      "Block in_place both reads and writes A."),
-    ("MATMUL", (), ("cache_read", "@C", 5, "shared"), "Block C reads 2 buffers; there is no number 5.",
+    ("MATMUL", (), ("cache_read", "@C", 5, "shared"),
+     "Block C reads 2 buffers; there is no number 5.",
      "from 0"),
     ("MATMUL", (), ("cache_read", "@C", "Z", "shared"), "Block C does not use a buffer Z.", ""),
     ("MATMUL", (), ("cache_read", "@C", 0, "sharde"), '"sharde" is not a memory scope.', "shared"),
@@ -131,6 +133,14 @@ def test_tvms_own_text_is_kept_as_details() -> None:
     with pytest.raises(StepRefused) as refused:
         live.apply(_step("split", "@C.0", (2, 2)))
     assert "The product of factors is not larger than" in refused.value.problem.details
+
+
+def test_an_instruction_that_does_not_fit() -> None:
+    live = Live(kernels.module(kernels.MATMUL))
+    with pytest.raises(StepRefused, match="under k is not what the instruction does"):
+        live.apply(STEPS["tensorize"](_ref("C.2"), "dp4a_s8s8s32"))
+    with pytest.raises(StepRefused, match="no instruction called foo"):
+        live.apply(STEPS["tensorize"](_ref("C.2"), "foo"))
 
 
 def test_an_unknown_reason_is_told_with_names_for_tvms_numbers() -> None:
