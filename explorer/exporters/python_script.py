@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import re
 from pathlib import Path
 
@@ -65,10 +66,13 @@ def _sizes(material: Material) -> str:
     names = dict.fromkeys(name for f in _kernel_functions(material) for name in f.symbols)
     lines = []
     for name in names:
+        constant = _free(name)
         if name in material.experiment.sizes:
-            lines.append(f"{name} = {material.experiment.sizes[name]}  # symbolic size")
+            lines.append(f"{constant} = {material.experiment.sizes[name]}  # symbolic size")
         else:
-            lines.append(f"{name} = {DEFAULT_SIZE}  # symbolic size: no value was given, set yours")
+            lines.append(
+                f"{constant} = {DEFAULT_SIZE}  # symbolic size: no value was given, set yours"
+            )
     return "\n".join(lines)
 
 
@@ -105,7 +109,7 @@ def _arguments(material: Material) -> str:
         for param in function.params:
             buffer = buffers.get(param)
             if buffer is None:
-                lines.append(f'        ({json.dumps(param)}, None, "int64"),')
+                lines.append(f'        ({json.dumps(_free(param))}, None, "int64"),')
                 continue
             comma = "," if len(buffer.shape) == 1 else ""
             shape = ", ".join(_python(size) for size in buffer.shape)
@@ -120,7 +124,17 @@ def _python(size: str) -> str:
     previous = ""
     while previous != size:
         previous, size = size, _INT.sub(r"\1", size)
-    return size.replace("T.max(", "max(").replace("T.min(", "min(")
+    size = size.replace("T.max(", "max(").replace("T.min(", "min(")
+    return re.sub(r"(?<![\w.])[A-Za-z_]\w*(?!\s*\()", lambda name: _free(name[0]), size)
+
+
+def _free(name: str) -> str:
+    """The name of a size, changed where the script means something else by it."""
+    main = _MAIN.read_text(encoding="utf-8")
+    taken = set(re.findall(r"^(?:def )?([A-Za-z_]\w*)(?:\(| =)", main, re.MULTILINE))
+    taken |= {"argparse", "sys", "np", "tvm", "s_tir", "dlight", "T", "TARGET", "ARGUMENTS"}
+    taken |= {"MODULE", "apply_schedule", *keyword.kwlist}
+    return f"{name}_size" if name in taken else name
 
 
 def _text(name: str, text: str) -> str:
