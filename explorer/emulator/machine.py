@@ -98,13 +98,17 @@ class Machine:
             raise MemoryError("no room for the emulated device's address space")
 
     def buffer(
-        self, name: str, shape: tuple[int, ...], dtype: Any, *, initialised: bool = True
+        self, name: str, shape: tuple[int, ...], dtype: Any, *, role: str = "inout"
     ) -> np.ndarray:
-        """A buffer in device memory as an array; an access outside it ends the launch."""
+        """A buffer in device memory as an array; an access outside it ends the launch.
+
+        `role`: "in" (who reads it is not recorded: it must not change), "out" (a read before a
+        write is noted) or "inout".
+        """
         kind = np.dtype(dtype)
         count = int(np.prod(shape, dtype=np.int64))
         address = self._lib.emu_buffer(
-            name.encode(), count * kind.itemsize, kind.itemsize, int(initialised)
+            name.encode(), count * kind.itemsize, kind.itemsize, ("out", "inout", "in").index(role)
         )
         if not address:
             raise MemoryError(f"no room for buffer {name} in the emulated device")

@@ -20,7 +20,7 @@ from explorer.model.result import Check
 from explorer.model.target import Target
 from explorer.primitives import AnyStep
 
-FUNCTION_TIMEOUT_S = 30.0
+FUNCTION_TIMEOUT_S = 60.0
 """After this a function's check is given up; its runs end far earlier."""
 
 
@@ -71,6 +71,7 @@ def _check_function(
         return isolated(work, Check, FUNCTION_TIMEOUT_S)
     except Died as died:
         last = str(died).strip().splitlines()[-1]
+        if __import__("os").environ.get("EMU_DEBUG"): print(died)
         return Check(status="not_checked", detail=f"The check itself failed: {last}.")
 
 

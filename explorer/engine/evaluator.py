@@ -44,7 +44,6 @@ _MATH = {
 _TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 
 PRELUDE = """
-#include "emu.h"
 #include <cstdlib>
 #define REF __attribute__((no_sanitize("thread")))
 static const char *ref_outside;
@@ -112,7 +111,6 @@ class Writer:
         self.func = func
         self.names: dict[Any, str] = {}
         self.lines: list[str] = []
-        self.allocated: list[str] = []
         self.symbols = symbols
 
     def text(self) -> str:
@@ -134,7 +132,6 @@ class Writer:
             else:
                 raise NotEvaluated(f"the parameter {param.name}")
         self._stmt(self.func.body)
-        frees = "".join(f"free({name}.p); " for name in self.allocated)
         return "\n".join(
             [
                 PRELUDE,
@@ -144,7 +141,6 @@ class Writer:
                 "if (__builtin_setjmp(ref_exit)) return ref_outside;",
                 *head,
                 *self.lines,
-                frees,
                 "return nullptr;",
                 "}",
             ]
@@ -170,7 +166,6 @@ class Writer:
         offset = self._expr(_as_expr(buffer.elem_offset)) if memory else "0"
         if not memory:
             memory = f"ref_alloc<{kind}>({' * '.join(['1', *(f'(int64_t){s}' for s in shape)])})"
-            self.allocated.append(name)
         elif _free_symbol(buffer.elem_offset, self.symbols):
             offset = "0"
         dims = ", ".join(f"(int64_t)({size})" for size in shape) or "1"
@@ -284,6 +279,7 @@ class Writer:
             self._stmt(block.init)
             self.lines.append("}")
         self._stmt(block.body)
+        self.lines += [f"free({self._name(buffer)}.p);" for buffer in block.alloc_buffers]
 
     # Expressions
 

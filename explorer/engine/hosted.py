@@ -76,4 +76,8 @@ def _without_driver(func: Any) -> Any:
         return node
 
     body = tvm_ffi.structural_map(func.body, [(tirx.Evaluate, evaluate), (ir.Call, call)])
-    return func.with_body(body)
+    mended = func.with_body(body)
+    for key, value in dict(func.attrs or {}).items():
+        if isinstance(value, tirx.IntImm):  # `T.bool(True)` as an attribute: LLVM wants a plain one
+            mended = mended.with_attr(key, int(value))
+    return mended

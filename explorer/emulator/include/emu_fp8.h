@@ -25,27 +25,75 @@ template <int EXP, int MAN, bool INFINITE> EMU_RAW unsigned char emu_float_to_fp
   int code = q < (1 << MAN) ? q : ((e + bias) << MAN) + (q - (1 << MAN));
   return (unsigned char)(sign | (code > top ? top : code));
 }
-#define EMU_FP8(T, EXP, MAN, INFINITE)                                                        \
-  struct alignas(1) T {                                                                       \
-    unsigned char __x;                                                                        \
-    T() = default;                                                                            \
-    template <class F, class = typename std::enable_if<std::is_arithmetic<F>::value>::type>   \
-    explicit T(F f) : __x(emu_float_to_fp8<EXP, MAN, INFINITE>((float)f)) {}                  \
-    explicit T(half f) : __x(emu_float_to_fp8<EXP, MAN, INFINITE>((float)f)) {}               \
-    explicit T(nv_bfloat16 f) : __x(emu_float_to_fp8<EXP, MAN, INFINITE>((float)f)) {}        \
-    explicit operator float() const { return emu_fp8_to_float<EXP, MAN, INFINITE>(__x); }     \
-    explicit operator double() const { return (float)*this; }                                 \
-    explicit operator half() const { return half((float)*this); }                             \
-    explicit operator nv_bfloat16() const { return nv_bfloat16((float)*this); }               \
-    explicit operator int() const { return (int)(float)*this; }                               \
-  };                                                                                          \
-  EMU_FN bool operator==(T a, T b) { return (float)a == (float)b; }                           \
-  EMU_FN bool operator!=(T a, T b) { return (float)a != (float)b; }                           \
-  struct alignas(2) EMU_JOIN(T, x2) { unsigned short __x; };
-#define EMU_JOIN_(a, b) a##b
-#define EMU_JOIN(a, b) EMU_JOIN_(a, b)
-EMU_FP8(__nv_fp8_e4m3, 4, 3, false)
-EMU_FP8(__nv_fp8_e5m2, 5, 2, true)
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;
 typedef unsigned __nv_fp8x4_storage_t;
+
+// e8m0 holds powers of two only
+EMU_RAW float emu_e8m0_to_float(unsigned char v) {
+  return v == 255 ? __builtin_nanf("") : ldexpf(1.0f, (int)v - 127);
+}
+EMU_RAW unsigned char emu_float_to_e8m0(float f) {
+  if (!(f == f)) return 255;
+  int e;
+  float m = frexpf(fabsf(f), &e);
+  e += 126 + (m > 0.5f);
+  return (unsigned char)(f == 0 || e < 0 ? 0 : e > 254 ? 254 : e);
+}
+
+#define EMU_FP8(NAME, TO, FROM)                                                              \
+  struct alignas(1) __nv_fp8_##NAME {                                                        \
+    __nv_fp8_storage_t __x;                                                                  \
+    __nv_fp8_##NAME() = default;                                                             \
+    template <class F, class = typename std::enable_if<std::is_arithmetic<F>::value>::type>  \
+    explicit __nv_fp8_##NAME(F f) : __x(FROM((float)f)) {}                                   \
+    explicit __nv_fp8_##NAME(half f) : __x(FROM((float)f)) {}                                \
+    explicit __nv_fp8_##NAME(nv_bfloat16 f) : __x(FROM((float)f)) {}                         \
+    explicit operator float() const { return TO(__x); }                                      \
+    explicit operator double() const { return TO(__x); }                                     \
+    explicit operator half() const { return half(TO(__x)); }                                 \
+    explicit operator nv_bfloat16() const { return nv_bfloat16(TO(__x)); }                   \
+    explicit operator bool() const { return TO(__x) != 0; }                                  \
+    explicit operator signed char() const { return (signed char)TO(__x); }                   \
+    explicit operator unsigned char() const { return (unsigned char)TO(__x); }               \
+    explicit operator short() const { return (short)TO(__x); }                               \
+    explicit operator int() const { return (int)TO(__x); }                                   \
+    explicit operator unsigned() const { return (unsigned)TO(__x); }                         \
+    explicit operator long() const { return (long)TO(__x); }                                 \
+    explicit operator long long() const { return (long long)TO(__x); }                       \
+  };                                                                                         \
+  EMU_FN bool operator==(__nv_fp8_##NAME a, __nv_fp8_##NAME b) { return (float)a == (float)b; } \
+  EMU_FN bool operator!=(__nv_fp8_##NAME a, __nv_fp8_##NAME b) { return (float)a != (float)b; } \
+  struct alignas(2) __nv_fp8x2_##NAME {                                                      \
+    __nv_fp8x2_storage_t __x;                                                                \
+    __nv_fp8x2_##NAME() = default;                                                           \
+    EMU_FP8X2(NAME, half2, FROM)                                                             \
+    EMU_FP8X2(NAME, nv_bfloat162, FROM)                                                      \
+    EMU_FP8X2(NAME, float2, FROM)                                                            \
+    explicit operator half2() const { return {half(TO(__x & 255)), half(TO(__x >> 8))}; }    \
+    explicit operator nv_bfloat162() const {                                                 \
+      return {nv_bfloat16(TO(__x & 255)), nv_bfloat16(TO(__x >> 8))};                        \
+    }                                                                                        \
+    explicit operator float2() const { return {TO(__x & 255), TO(__x >> 8)}; }               \
+  };                                                                                         \
+  struct alignas(4) __nv_fp8x4_##NAME {                                                      \
+    __nv_fp8x4_storage_t __x;                                                                \
+    __nv_fp8x4_##NAME() = default;                                                           \
+    explicit __nv_fp8x4_##NAME(float4 f)                                                     \
+        : __x((unsigned)FROM(f.x) | (unsigned)FROM(f.y) << 8 | (unsigned)FROM(f.z) << 16 |   \
+              (unsigned)FROM(f.w) << 24) {}                                                  \
+    explicit operator float4() const {                                                       \
+      return {TO(__x & 255), TO(__x >> 8 & 255), TO(__x >> 16 & 255), TO(__x >> 24)};        \
+    }                                                                                        \
+  };
+#define EMU_FP8X2(NAME, PAIR, FROM)             \
+  explicit __nv_fp8x2_##NAME(PAIR v)            \
+      : __x((unsigned short)(FROM((float)v.x) | FROM((float)v.y) << 8)) {}
+#define EMU_E4M3_TO(v) emu_fp8_to_float<4, 3, false>((unsigned char)(v))
+#define EMU_E4M3_FROM(f) emu_float_to_fp8<4, 3, false>(f)
+#define EMU_E5M2_TO(v) emu_fp8_to_float<5, 2, true>((unsigned char)(v))
+#define EMU_E5M2_FROM(f) emu_float_to_fp8<5, 2, true>(f)
+#define EMU_E8M0_TO(v) emu_e8m0_to_float((unsigned char)(v))
+EMU_FP8(e4m3, EMU_E4M3_TO, EMU_E4M3_FROM)
+EMU_FP8(e5m2, EMU_E5M2_TO, EMU_E5M2_FROM)
+EMU_FP8(e8m0, EMU_E8M0_TO, emu_float_to_e8m0)

@@ -117,7 +117,7 @@ struct Region {
   size_t bytes = 0, elem = 1;
   int shift = 0;
   Kind kind = GLOBAL;
-  bool initialised = false, live = false;
+  bool initialised = false, live = false, constant = false;
   Cell *cells = nullptr;
   size_t cell_bytes = 0;
   uint32_t block_serial = 0;  // shared: the block it was poisoned for
@@ -180,6 +180,7 @@ size_t dynamic_bytes, static_bytes;
 std::map<std::string, int> shared_slots;
 bool fence_used;
 std::vector<std::pair<uintptr_t, uintptr_t>> images;
+uintptr_t image_base;
 
 // Settings
 struct Settings {
@@ -250,7 +251,7 @@ std::string place(const Region *r, const char *p, size_t bytes) {
   siglongjmp(launch_exit, 1);
 }
 std::string me(uintptr_t pc, const char *verb) {
-  return "\"who\":" + actor(block_id, cur->index, uint32_t(pc - images.front().first), verb) +
+  return "\"who\":" + actor(block_id, cur->index, uint32_t(pc - image_base), verb) +
          ",\"kernel\":" + json_text(kernel->name);
 }
 
@@ -278,7 +279,7 @@ int open_region(const char *name, size_t bytes, size_t elem, Kind kind, bool ini
     r.initialised = initialised;
     r.cell_bytes = ((bytes >> r.shift) + 2) * sizeof(Cell);
     r.cells = (Cell *)mmap(nullptr, r.cell_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (r.cells == MAP_FAILED) return -1;
     r.live = true;
     return i;
@@ -297,9 +298,15 @@ void close_region(Region &r) {
 void finish_store() {
   Fiber *f = cur;
   char *p = f->pending;
-  if (!p) return;
   f->pending = nullptr;
   Region *r = region_at(p);
+  if (f->pending_bytes == 4 && r->shift == 2) {
+    uint32_t old, now;
+    memcpy(&old, f->old, 4);
+    memcpy(&now, p, 4);
+    if (old != now) r->cells[size_t(p - r->lo) >> 2].flags |= W_CHANGED;
+    return;
+  }
   size_t first = size_t(p - r->lo) >> r->shift;
   size_t last = size_t(p - r->lo + f->pending_bytes - 1) >> r->shift;
   size_t g = size_t(1) << r->shift;
@@ -369,20 +376,12 @@ enum Verb { READ, WRITE, ATOMIC };
 const char *const VERBS[] = {"read", "write", "atomic"};
 
 void preempt();
-inline bool local_access(char *p, size_t bytes, Verb verb, uintptr_t pc) {
-  if (p >= stack_pool && p < stack_pool + stack_pool_bytes) {
-    (void)bytes, (void)verb, (void)pc;
-    return true;
-  }
-  return false;
-}
-
 void outside(const void *p, size_t bytes, Verb verb, uintptr_t pc) {
   Region *r = region_at(p);
   if (r && r->live)
     leave("out_of_bounds", "{" + place(r, (const char *)p, bytes) + "," + me(pc, VERBS[verb]) + "}");
   if (in_images((uintptr_t)p)) return;  // constants and the emulator's own data
-  images.resize(1);
+  images.clear();
   dl_iterate_phdr(add_image, nullptr);
   if (in_images((uintptr_t)p)) return;
   char b[80];
@@ -390,110 +389,143 @@ void outside(const void *p, size_t bytes, Verb verb, uintptr_t pc) {
   leave("out_of_bounds", b + me(pc, VERBS[verb]) + "}");
 }
 
-// One access of `bytes` at `p`.  Leaves the launch when it is outside every buffer.
-void access(const void *pointer, size_t bytes, Verb verb, uintptr_t pc, bool aligned) {
-  if (!in_launch) return;
-  char *p = (char *)pointer;
-  size_t at = size_t(p - arena);
-  if (at >= slot_bytes * SLOTS) {
-    if (!local_access(p, bytes, verb, pc)) outside(p, bytes, verb, pc);
-    return;
+// What one access does to the record of one granule.  True when it races.
+struct Touch {
+  Region *region;
+  char *p;
+  size_t bytes;
+  Verb verb;
+  uintptr_t pc;
+  uint32_t short_pc;
+  uint16_t thread, warp_epoch;
+  bool raced;
+
+  inline void write_conflict(Cell &c) {
+    if (verb != READ || c.flags & (W_CHANGED | W_ATOMIC)) {
+      if (!raced) found_race(region, p, bytes, writer(c), pc, VERBS[verb], verb == WRITE);
+      raced = true;
+    } else {
+      seen.same_value++;
+    }
   }
-  if (cur->pending) finish_store();
-  if (suspect.region) settle_suspect();
-  if (++cur->accesses > 4000000) preempt();
-  Region *r = &regions[at >> slot_shift];
-  if (!r->live || p < r->lo || p + bytes > r->lo + r->bytes) outside(p, bytes, verb, pc);
-  if (aligned && bytes <= 16 && (uintptr_t)p % bytes)
-    leave("misaligned", "{" + place(r, p, bytes) + "," + me(pc, VERBS[verb]) + "}");
-  const uint16_t t = uint16_t(cur->index), we = cur->warp_epoch;
-  const int w = cur->warp;
-  const size_t g = size_t(1) << r->shift, first = size_t(p - r->lo) >> r->shift,
-               last = size_t(p - r->lo + bytes - 1) >> r->shift;
-  const bool global = r->kind == GLOBAL;
-  const uint32_t short_pc = uint32_t(pc - images.front().first);
-  bool raced = false;
-  for (size_t i = first; i <= last; i++) {
-    Cell &c = r->cells[i];
-    uint8_t mask = uint8_t((1 << g) - 1);
-    if (i == first || i == last) {
-      size_t lo = i == first ? size_t(p - r->lo) - (i << r->shift) : 0;
-      size_t hi = i == last ? size_t(p - r->lo + bytes) - (i << r->shift) : g;
-      mask = uint8_t(((1 << (hi - lo)) - 1) << lo);
+  inline void read(Cell &c, uint8_t mask) {
+    const bool global = region->kind == GLOBAL;
+    if (c.w_mask & mask) {  // against the last write
+      if (c.w_epoch == epoch) {
+        if (c.w_thread != thread &&
+            (c.w_thread / 32 != thread / 32 || c.w_warp_epoch == warp_epoch))
+          write_conflict(c);
+      } else if (global && c.w_epoch >= launch_epoch && c.w_block != block_id && !fence_used) {
+        write_conflict(c);
+      }
     }
-    // against the last write
+    if (!region->initialised && c.w_epoch < (global ? 1 : block_epoch) && !seen.uninitialised++)
+      seen.uninitialised_where = "{" + place(region, p, bytes) + "," + me(pc, "read") + "}";
+    if (c.r_epoch == epoch) {
+      if (c.r_thread != thread) {
+        if (c.r_thread / 32 != thread / 32) c.flags |= R_WARPS;
+        else if (c.r_warp_epoch == warp_epoch) c.flags |= R_THREADS;
+        else c.flags &= uint8_t(~R_THREADS);
+      } else if (c.r_warp_epoch != warp_epoch) {
+        c.flags &= uint8_t(~R_THREADS);
+      }
+      c.r_mask |= mask;
+    } else {
+      c.flags &= uint8_t(~(R_THREADS | R_WARPS));
+      if (c.r_epoch < launch_epoch) c.flags &= uint8_t(~R_BLOCKS);
+      else if (c.r_block != block_id) c.flags |= R_BLOCKS;
+      c.r_mask = mask;
+    }
+    c.r_epoch = epoch;
+    c.r_block = block_id;
+    c.r_thread = thread;
+    c.r_warp_epoch = warp_epoch;
+    c.r_pc = short_pc;
+  }
+  inline void write(Cell &c, uint8_t mask) {
+    const bool global = region->kind == GLOBAL;
     const bool w_here = c.w_epoch == epoch;
-    bool conflict = false;
-    if (c.w_mask & mask && !(verb == ATOMIC && c.flags & W_ATOMIC)) {
-      if (w_here)
-        conflict = c.w_thread != t && (c.w_thread / 32 != w || c.w_warp_epoch == we);
-      else if (global && c.w_epoch >= launch_epoch && c.w_block != block_id)
-        conflict = !(fence_used && verb == READ);
-      if (conflict && !raced && (verb != READ || c.flags & W_CHANGED || c.flags & W_ATOMIC)) {
-        raced = true;
-        found_race(r, p, bytes, writer(c), pc, VERBS[verb], verb == WRITE);
-      } else if (conflict && !raced) {
-        seen.same_value++;
+    if (c.w_mask & mask && !(verb == ATOMIC && c.flags & W_ATOMIC)) {  // against the last write
+      if (w_here) {
+        if (c.w_thread != thread &&
+            (c.w_thread / 32 != thread / 32 || c.w_warp_epoch == warp_epoch))
+          write_conflict(c);
+      } else if (global && c.w_epoch >= launch_epoch && c.w_block != block_id) {
+        write_conflict(c);
       }
     }
-    if (verb == READ) {
-      if (!r->initialised && c.w_epoch < (global ? 1 : block_epoch) && !seen.uninitialised++)
-        seen.uninitialised_where = "{" + place(r, p, bytes) + "," + me(pc, "read") + "}";
+    if (!raced && c.r_mask & mask) {  // against the last reads
+      bool conflict = false;
       if (c.r_epoch == epoch) {
-        if (c.r_thread / 32 != w)
-          c.flags |= R_WARPS;
-        else if (c.r_warp_epoch != we) {
-          c.flags &= uint8_t(~R_THREADS);
-        } else if (c.r_thread != t)
-          c.flags |= R_THREADS;
-        c.r_mask |= mask;
-      } else {
-        c.flags &= uint8_t(~(R_THREADS | R_WARPS));
-        if (c.r_epoch < launch_epoch) c.flags &= uint8_t(~R_BLOCKS);
-        else if (c.r_block != block_id) c.flags |= R_BLOCKS;
-        c.r_mask = mask;
+        if (c.flags & R_WARPS || c.r_thread / 32 != thread / 32) conflict = true;
+        else conflict = c.r_warp_epoch == warp_epoch && (c.r_thread != thread || c.flags & R_THREADS);
       }
-      c.r_epoch = epoch;
-      c.r_block = block_id;
-      c.r_thread = t;
-      c.r_warp_epoch = we;
-      c.r_pc = short_pc;
-      continue;
-    }
-    // against the last reads
-    if (!raced && c.r_mask & mask) {
-      conflict = false;
-      if (c.r_epoch == epoch) {
-        if (c.flags & R_WARPS) conflict = true;
-        else if (c.r_thread / 32 != w) conflict = true;
-        else conflict = c.r_warp_epoch == we && (c.r_thread != t || c.flags & R_THREADS);
-      }
-      if (!conflict && global && c.r_epoch >= launch_epoch &&
-          (c.r_block != block_id || c.flags & R_BLOCKS))
-        conflict = !fence_used;
+      if (!conflict && global && c.r_epoch >= launch_epoch && !fence_used)
+        conflict = c.r_block != block_id || c.flags & R_BLOCKS;
       if (conflict) {
         raced = true;
-        found_race(r, p, bytes, reader(c), pc, VERBS[verb], verb == WRITE);
+        found_race(region, p, bytes, reader(c), pc, VERBS[verb], verb == WRITE);
       }
     }
     uint8_t keep = uint8_t(c.flags & ~(W_CHANGED | W_ATOMIC));
     if (w_here) {
       keep |= c.flags & W_CHANGED;
-      mask |= c.w_thread == t ? c.w_mask : 0;
+      if (c.w_thread == thread) mask |= c.w_mask;
     }
     c.flags = keep | (verb == ATOMIC ? W_ATOMIC | W_CHANGED : 0);
     c.w_epoch = epoch;
     c.w_block = block_id;
-    c.w_thread = t;
-    c.w_warp_epoch = we;
+    c.w_thread = thread;
+    c.w_warp_epoch = warp_epoch;
     c.w_pc = short_pc;
     c.w_mask = mask;
   }
+};
+
+// One access of `bytes` at `pointer`.  Leaves the launch when it is outside every buffer.
+inline void access(const void *pointer, size_t bytes, Verb verb, uintptr_t pc, bool aligned) {
+  if (!in_launch) return;
+  char *p = (char *)pointer;
+  const size_t at = size_t(p - arena);
+  if (__builtin_expect(at >= slot_bytes * SLOTS, 0)) {
+    if (!(p >= stack_pool && p < stack_pool + stack_pool_bytes)) outside(p, bytes, verb, pc);
+    return;
+  }
+  Region *r = &regions[at >> slot_shift];
+  const size_t offset = size_t(p - r->lo);
+  if (__builtin_expect(offset >= r->bytes || bytes > r->bytes - offset, 0)) {
+    outside(p, bytes, verb, pc);
+    return;
+  }
+  if (aligned && bytes <= 16 && (uintptr_t)p & (bytes - 1))
+    leave("misaligned", "{" + place(r, p, bytes) + "," + me(pc, VERBS[verb]) + "}");
+  Fiber *f = cur;
+  if (f->pending) finish_store();
+  if (suspect.region) settle_suspect();
+  if (++f->accesses > 4000000) preempt();
+  if (r->constant && verb == READ) return;
+  Touch touch{r, p, bytes, verb, pc, uint32_t(pc - image_base), uint16_t(f->index), f->warp_epoch, false};
+  const size_t g = size_t(1) << r->shift, first = offset >> r->shift,
+               last = (offset + bytes - 1) >> r->shift;
+  for (size_t i = first; i <= last; i++) {
+    uint8_t mask = uint8_t((1 << g) - 1);
+    if (bytes & (g - 1) || offset & (g - 1)) {
+      const size_t lo = i == first ? offset - (i << r->shift) : 0;
+      const size_t hi = i == last ? offset + bytes - (i << r->shift) : g;
+      mask = uint8_t(((1 << (hi - lo)) - 1) << lo);
+    }
+    if (verb == READ) touch.read(r->cells[i], mask);
+    else touch.write(r->cells[i], mask);
+  }
   if (verb == WRITE) {
     if (bytes <= 16) {
-      cur->pending = p;
-      cur->pending_bytes = uint32_t(bytes);
-      memcpy(cur->old, p, bytes);
+      f->pending = p;
+      f->pending_bytes = uint32_t(bytes);
+      switch (bytes) {
+        case 4: memcpy(f->old, p, 4); break;
+        case 2: memcpy(f->old, p, 2); break;
+        default: memcpy(f->old, p, bytes);
+      }
     } else {
       for (size_t i = first; i <= last; i++) r->cells[i].flags |= W_CHANGED;
     }
@@ -543,7 +575,7 @@ std::string lanes_text(unsigned m) {
 [[noreturn]] void stuck(const char *why, int line, Fiber *f, const std::string &more = "") {
   cur = f;
   leave("deadlock", "{\"why\":\"" + std::string(why) + "\",\"line\":" + std::to_string(line) + more +
-                        "," + me(images.front().first, "wait") + "}");
+                        "," + me(image_base, "wait") + "}");
 }
 
 // Let one group of the warp go on, if one is complete.  Lanes that still run come first.
@@ -656,7 +688,7 @@ void run_block(int n) {
 
 volatile bool expired;
 void on_signal(int signal, siginfo_t *info, void *) {
-  if (!in_launch && signal == SIGALRM) {
+  if (!in_launch && signal == SIGPROF) {
     expired = true;
     return;
   }
@@ -665,13 +697,13 @@ void on_signal(int signal, siginfo_t *info, void *) {
     raise(signal);
     return;
   }
-  if (signal == SIGALRM) leave("limit", cur ? "{" + me(images.front().first, "run") + "}" : "{}");
-  if (signal == SIGFPE) leave("arithmetic", "{" + me(images.front().first, "divide") + "}");
+  if (signal == SIGPROF) leave("limit", cur ? "{" + me(image_base, "run") + "}" : "{}");
+  if (signal == SIGFPE) leave("arithmetic", "{" + me(image_base, "divide") + "}");
   Region *r = region_at(info->si_addr);
   if (r && r->live && cur)
     leave("out_of_bounds", "{" + place(r, (char *)info->si_addr, 1) + "," +
-                               me(images.front().first, "touch") + "}");
-  leave("crash", cur ? "{" + me(images.front().first, "touch") + "}" : "{}");
+                               me(image_base, "touch") + "}");
+  leave("crash", cur ? "{" + me(image_base, "touch") + "}" : "{}");
 }
 
 void make_stacks(size_t n) {
@@ -755,10 +787,9 @@ int emu_launch(const EmuKernel *k, const EmuAny *args, int count) {
   const int n = int(block_dim.x * block_dim.y * block_dim.z);
   make_stacks(size_t(n));
   fibers.resize(size_t(n));
-  images.clear();
   Dl_info where{};
   dladdr((const void *)k->call, &where);
-  images.push_back({(uintptr_t)where.dli_fbase, 0});
+  image_base = (uintptr_t)where.dli_fbase;
   for (auto &s : shared_slots) close_region(regions[s.second]);
   shared_slots.clear();
   fence_used = false;
@@ -813,7 +844,7 @@ int emu_launch(const EmuKernel *k, const EmuAny *args, int count) {
       for (Fiber &f : fibers)
         if (!f.copies.empty()) {
           cur = &f;
-          leave("cp_async", "{" + me(images.front().first, "copy") + "}");
+          leave("cp_async", "{" + me(image_base, "copy") + "}");
         }
     }
   }
@@ -1032,7 +1063,7 @@ static void array_bounds(BoundsData *d, uintptr_t index) {
   leave("array_bounds", "{\"line\":" + std::to_string(d->at.line) + ",\"column\":" +
                             std::to_string(d->at.column) + ",\"index\":" +
                             std::to_string(int64_t(index)) + ",\"type\":" + json_text(type->name) +
-                            "," + me(images.front().first, "index") + "}");
+                            "," + me(image_base, "index") + "}");
 }
 API void __ubsan_handle_out_of_bounds(BoundsData *d, uintptr_t i) { array_bounds(d, i); }
 API void __ubsan_handle_out_of_bounds_abort(BoundsData *d, uintptr_t i) { array_bounds(d, i); }
@@ -1052,9 +1083,12 @@ API int emu_open() {
   }
   return -1;
 }
-API void *emu_buffer(const char *name, emu_size bytes, emu_size elem, int initialised) {
-  int slot = open_region(name, bytes, elem, GLOBAL, initialised != 0);
-  return slot < 0 ? nullptr : regions[slot].lo;
+/// A buffer.  `kind`: 0 a result, 1 read and written, 2 an input, of which reads are not recorded.
+API void *emu_buffer(const char *name, emu_size bytes, emu_size elem, int kind) {
+  int slot = open_region(name, bytes, elem, GLOBAL, kind != 0);
+  if (slot < 0) return nullptr;
+  regions[slot].constant = kind == 2;
+  return regions[slot].lo;
 }
 API void emu_clear() {
   for (Region &r : regions)
@@ -1078,15 +1112,15 @@ API void emu_begin(double seconds) {
   struct sigaction act{};
   act.sa_sigaction = on_signal;
   act.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-  sigaction(SIGALRM, &act, nullptr);
+  sigaction(SIGPROF, &act, nullptr);
   itimerval t{};
   t.it_value.tv_sec = long(seconds);
   t.it_value.tv_usec = long((seconds - double(long(seconds))) * 1e6);
-  setitimer(ITIMER_REAL, &t, nullptr);
+  setitimer(ITIMER_PROF, &t, nullptr);
 }
 API const char *emu_end() {
   itimerval t{};
-  setitimer(ITIMER_REAL, &t, nullptr);
+  setitimer(ITIMER_PROF, &t, nullptr);
   static std::string out;
   auto or_null = [](const std::string &s) { return s.empty() ? std::string("null") : s; };
   out = "{\"fatal\":" + json_text(seen.fatal_kind) + ",\"fatal_detail\":" + or_null(seen.fatal) +
