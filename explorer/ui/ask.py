@@ -12,6 +12,7 @@ import msgspec
 
 from explorer import comparison, workbench
 from explorer.errors import Problem, UserError
+from explorer.model.analysis import Analysis
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build
 from explorer.model.view import Exported, Proposal, View
@@ -68,6 +69,14 @@ def result(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Result:
         elif checks.problem is not None:
             build = comparison.with_checks(build, unchecked(build, checks.problem))
     return Result(build=comparison.with_times(build), waiting="checking" if waiting else "")
+
+
+def analysed(desk: Desk, variant: str = "") -> Answer[Analysis]:
+    """Registers, occupancy, a bound, PTX and SASS of a variant's kernels."""
+    experiment = desk.experiment
+    return background().ask(
+        workbench.analyse, desk.source, _steps(desk, variant), experiment.target, experiment.sizes
+    )
 
 
 def exported(desk: Desk, form: str, check: str) -> Answer[Exported]:

@@ -4,6 +4,7 @@ background and drawn when it is there."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,6 +20,7 @@ from explorer.ui.panels import (
     automatic,
     code,
     compare,
+    compiled,
     export,
     findings,
     graph,
@@ -54,6 +56,11 @@ def _first_visit() -> None:
         return
     st.session_state["started"] = True
     workbench.start()
+    with st.spinner("Starting TVM…", show_time=True):
+        _first_desk()
+
+
+def _first_desk() -> None:
     kept = state.shelf().get(state.tab_id())
     try:
         if kept is not None:
@@ -127,26 +134,22 @@ def _bench(desk: Desk) -> None:
 
 def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
     """The tabs under the workbench; only the open one is drawn.  True while one waits."""
-    tabs = st.tabs(
-        ["Findings", "Compare", "Automatic", "Export", "Source"], key="below", on_change="rerun"
-    )
-    found, side, auto, out, text = tabs
-    if found.open:
-        with found:
-            findings.draw(desk, results[desk.variant].build)
-    if side.open:
-        with side:
-            compare.draw(desk, results)
-    if auto.open:
-        with auto:
-            automatic.draw(desk, view.nest)
-    if text.open:
-        with text:
-            source.draw(desk)
-    if out.open:
-        with out:
-            return export.draw(desk, results[desk.variant])
-    return False
+    result = results[desk.variant]
+    draws: dict[str, Callable[[], bool | None]] = {
+        "Findings": lambda: findings.draw(desk, result.build),
+        "Compare": lambda: compare.draw(desk, results),
+        "Automatic": lambda: automatic.draw(desk, view.nest),
+        "Compiler": lambda: compiled.draw(desk, result),
+        "Export": lambda: export.draw(desk, result),
+        "Source": lambda: source.draw(desk),
+    }
+    waits = False
+    tabs = st.tabs(list(draws), key="below", on_change="rerun")
+    for tab, part in zip(tabs, draws.values(), strict=True):
+        if tab.open:
+            with tab:
+                waits = bool(part()) or waits
+    return waits
 
 
 def _poll(finished: int) -> None:

@@ -162,7 +162,7 @@ class App:
         )
 
 
-@pytest.fixture()
+@pytest.fixture
 def app(server: Server, chromium: Browser) -> Iterator[App]:
     watched = Watched(chromium)
     yield App(watched.page(), server.url).open()

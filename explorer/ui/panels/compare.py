@@ -11,6 +11,7 @@ from explorer.ui import ask, marks
 from explorer.ui import desk as desks
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
+from explorer.ui.panels.compiled import registers
 from explorer.ui.words import (
     badge_html,
     dims,
@@ -26,8 +27,8 @@ COLUMNS = 4
 HEIGHT = 520
 
 
-def draw(desk: Desk, results: dict[str, ask.Result]) -> None:
-    """Pick what to compare, then table and code."""
+def draw(desk: Desk, results: dict[str, ask.Result]) -> bool:
+    """Pick what to compare, then table and code; True while a column of the table waits."""
     names = desks.names(desk)
     st.html(summary(desk, results))
     if len(names) < 2:
@@ -51,16 +52,36 @@ def draw(desk: Desk, results: dict[str, ask.Result]) -> None:
             before, after, "cuda" if what == "CUDA" else "python", key="cmp_diffview",
             height=HEIGHT, labels=(picked[0], picked[1]),
         )  # fmt: skip
-        return
+        return _waits(desk, results)
     for name, column in zip(picked, st.columns(max(len(picked), 1)), strict=False):
         with column:
             _column(desk, name, what, results[name])
+    return _waits(desk, results)
+
+
+def _waits(desk: Desk, results: dict[str, ask.Result]) -> bool:
+    """Whether registers of a variant with kernels are still to come."""
+    return any(
+        ask.analysed(desk, name).pending
+        for name, one in results.items()
+        if one.build is not None and kernels_of(one.build)
+    )
 
 
 def summary(desk: Desk, results: dict[str, ask.Result]) -> str:
     """One row a variant: status, kernels, launch, shared memory, findings, verdict, time."""
     rows = [_row(desk, name, one) for name, one in results.items()]
-    head = ["Variant", "Verdict", "Kernels", "Grid × block", "Shared", "Findings", "Time", "Steps"]
+    head = [
+        "Variant",
+        "Verdict",
+        "Kernels",
+        "Grid × block",
+        "Shared",
+        "Registers",
+        "Findings",
+        "Time",
+        "Steps",
+    ]
     return table_html(head, rows, f"Built for {desk.experiment.target}")
 
 
@@ -72,7 +93,7 @@ def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
     if build is None or not kernels_of(build):
         missing = "none" if build is not None else "not built yet"
         return [
-            html.escape(name), verdict, missing, "", "",
+            html.escape(name), verdict, missing, "", "", "",
             _findings(build), "not measured: there is no kernel to time", count,
         ]  # fmt: skip
     kernels = [kernel for _, kernel in kernels_of(build)]
@@ -82,6 +103,7 @@ def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
         lines(f"<code>{html.escape(k.name)}</code>" for k in kernels),
         lines(html.escape(f"{dims(k.grid)} × {dims(k.block)}") for k in kernels),
         lines(size(k.shared_bytes + k.dynamic_shared_bytes) for k in kernels),
+        html.escape(registers(ask.analysed(desk, name).value)),
         _findings(build), _time(build), count,
     ]  # fmt: skip
 

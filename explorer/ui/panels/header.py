@@ -11,17 +11,18 @@ import streamlit as st
 from explorer import workbench
 from explorer.errors import SizeError, UserError
 from explorer.experiment import dump
+from explorer.model.doctor import Tool
 from explorer.model.target import Target
 from explorer.ui import desk as desks
 from explorer.ui import moves, state
 from explorer.ui.desk import Desk
-from explorer.ui.words import facts_html, size
+from explorer.ui.words import Badge, badge_html, facts_html, size, table_html
+from explorer.worker import client
 
 WORKERS = {
-    "ready": "Workers ready",
-    "importing": "Starting TVM…",
-    "warming": "Workers ready, warming up…",
-    "cold": "Workers not started",
+    "cold": "The workers have not been started yet.",
+    "warming": "The workers answer; TVM's intrinsics are still being imported.",
+    "ready": "The workers are ready.",
 }
 
 
@@ -38,6 +39,7 @@ def draw(desk: Desk) -> None:
         _target(desk)
         if desk.loaded.symbols:
             _sizes(desk)
+        _machine()
         st.download_button(
             "Save experiment", dump(desk.experiment), f"{file_stem(desk)}.experiment.json",
             "application/json", key="save", on_click="ignore",
@@ -108,6 +110,31 @@ def _limits(target: Target) -> str:
         ]
     rows += [("filled in", text) for text in target.assumed]
     return facts_html(rows)
+
+
+def _machine() -> None:
+    """How far the workers are, and what is installed; asked for when it is opened."""
+    with st.popover("Machine", key="machine", on_change="rerun") as pop:
+        if not pop.open:
+            return
+        st.html(f'<p class="why">{WORKERS[client.status().state]}</p>')
+        try:
+            st.html(tools_html(workbench.tools()))
+        except UserError as error:
+            st.caption(str(error))
+
+
+def tools_html(tools: tuple[Tool, ...]) -> str:
+    """What is there, what for, and how to get what is missing."""
+    rows = [
+        [
+            badge_html(Badge("there", "good") if tool.found else Badge("missing", "calm")),
+            html.escape(f"{tool.name} {tool.version}".strip()),
+            html.escape(tool.purpose if tool.found else f"{tool.purpose} {tool.repair}"),
+        ]
+        for tool in tools
+    ]
+    return table_html(["", "Tool", "What for"], rows, "On this machine")
 
 
 def _sizes(desk: Desk) -> None:

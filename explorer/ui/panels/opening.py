@@ -121,15 +121,20 @@ def _samples() -> None:
 
 def _paste() -> None:
     st.html('<div class="node-title">Paste TVMScript</div>')
-    text = st.text_area(
+    st.text_area(
         "Text", key="pasted", height=230, label_visibility="collapsed", max_chars=MAX_BYTES,
         placeholder="A module, a function, or a whole notebook cell, of any TVM since 2021.\n"
         "It is read, never executed.",
     )  # fmt: skip
-    st.button(
-        "Open the text", key="open_pasted", type="primary", on_click=open_text,
-        args=(text or "", "Pasted text"),
-    )  # fmt: skip
+    st.button("Open the text", key="open_pasted", type="primary", on_click=_open_pasted)
+
+
+def _open_pasted() -> None:
+    open_text(st.session_state["pasted"] or "", "Pasted text")
+
+
+def _open_typed() -> None:
+    open_path(st.session_state["path"] or "")
 
 
 def _files() -> None:
@@ -142,8 +147,8 @@ def _files() -> None:
         st.session_state["uploaded"] = file.file_id
         open_upload(file.name, file.getvalue())
         st.rerun()
-    path = st.text_input("Or a path on this machine", key="path", placeholder="module.py")
-    st.button("Open the path", key="open_path", on_click=open_path, args=(path,), disabled=not path)
+    st.text_input("Or a path on this machine", key="path", placeholder="module.py")
+    st.button("Open the path", key="open_path", on_click=_open_typed)
 
 
 def _failure(problem: Problem | None) -> None:
