@@ -35,7 +35,7 @@ def nest_of(mod: ir.IRModule, script: str) -> Nest:
     texts = read_functions(script)
     functions = {var.name_hint: func for var, func in mod.functions_items()}
     order = [name for name in texts if name in functions]
-    order += [name for name in functions if name not in texts]
+    order += [str(name) for name in functions if name not in texts]
     return Nest(tuple(_function(name, functions[name], texts.get(name)) for name in order))
 
 
@@ -346,7 +346,12 @@ def text_of(value: Any) -> str:
         return str(float(value))
     if isinstance(value, (tuple, list, ir.Array)):
         return f"[{', '.join(text_of(item) for item in value)}]"
-    return str(value)
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    """TVMScript of an object.  TVM's `str` gives a subclass of str, which JSON refuses."""
+    return str(str(value))
 
 
 def _key(obj: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from explorer.engine.extract import nest_of
@@ -137,6 +138,20 @@ def test_children_lie_inside_their_parents_lines() -> None:
                 inner = by_id[child].span
                 assert node.span.first <= inner.first
                 assert inner.last <= node.span.last
+
+
+@pytest.mark.parametrize("text", [kernels.STUBBORN, kernels.CHAIN, kernels.MIXED, kernels.RELAX])
+@pytest.mark.parametrize("script", [None, ""])
+def test_a_nest_crosses_the_process_boundary(text: str, script: str | None) -> None:
+    from tvm import s_tir
+
+    mod = kernels.module(text)
+    if text == kernels.CHAIN:
+        sch = s_tir.Schedule(mod)
+        sch.annotate(sch.split(sch.get_loops(sch.get_sblock("C"))[0], [None, 7])[0], "a", [1, "b"])
+        mod = sch.mod
+    nest = nest_of(mod, mod.script() if script is None else script)
+    assert msgspec.json.decode(msgspec.json.encode(nest), type=Nest) == nest
 
 
 def test_unreadable_text_loses_the_lines_and_nothing_else() -> None:
