@@ -19,7 +19,7 @@ from explorer.engine.live import Live
 from explorer.engine.places import all_blocks, block_ref, loops_around, sref_of
 from explorer.engine.record import Recorder
 from explorer.engine.refuse import REFUSALS, explain
-from explorer.engine.rename_blocks import rename, restored, unique, unwrap
+from explorer.engine.rename_blocks import rename, restored, under_root, unique, unwrap
 from explorer.engine.targets import tvm_target
 from explorer.errors import StepRefused
 from explorer.model.result import RuleOutcome
@@ -98,7 +98,8 @@ def run_pass(mod: ir.IRModule, target: Target, name: str) -> ir.IRModule:
     """A new module with TVM's pass run on the function called `name`.  Raises StepRefused."""
     func = mod[name].without_attr(SCHEDULED) if SCHEDULED in mod[name].attrs else mod[name]
     names: list[str] = []
-    renamed = func.with_body(rename(func.body, unique(names)))
+    body = under_root(func.body) if _is_one_block(func) else func.body
+    renamed = func.with_body(rename(body, unique(names)))
     alone = ir.IRModule({ir.GlobalVar(name): renamed})
     try:
         with tvm_target(target):
@@ -155,6 +156,12 @@ def manual_steps(live: Live, name: str, threads: int) -> tuple[Live, tuple[Step,
     return host.live, tuple(host.steps)
 
 
+def _is_one_block(func: tirx.PrimFunc) -> bool:
+    """The root block itself computes: the pass can't put a loop around that one."""
+    leaves, _ = leaf_blocks(func)
+    return len(leaves) == 1 and leaves[0].same_as(func.body.block)
+
+
 def _leaves(live: Live, name: str) -> list[Any]:
     leaves, _ = leaf_blocks(live.mod[name])
     return [
@@ -193,7 +200,12 @@ def _why(func: tirx.PrimFunc, refused: StepRefused) -> str:
     return refused.problem.why
 
 
+_ONE_STEP = "Blocks without loops of their own run in one thread of one block."
+
+
 def _gave(steps: tuple[Step, ...], stale: str) -> str:
+    if any(isinstance(step, DefaultGpuSchedule) for step in steps):
+        return " ".join(part for part in (_ONE_STEP, stale) if part)
     count = sum(1 for step in steps if step.op() == "bind") // 2
     gave = f"{count} kernel{'s' if count != 1 else ''}, one element a thread." if count else ""
     if not steps:

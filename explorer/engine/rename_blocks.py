@@ -58,6 +58,11 @@ def rename(stmt: Any, name_of: Callable[[str], str]) -> Any:
     return stmt
 
 
+def under_root(body: Any) -> Any:
+    """`body`, itself a block, inside a root block that does nothing else."""
+    return s_tir.SBlockRealize([], True, s_tir.SBlock([], [], [], "root", body))
+
+
 def unwrap(body: Any) -> Any:
     """Without the unit loop that the pass put around the root block."""
     outer: Any = body.block if isinstance(body, s_tir.SBlockRealize) else None

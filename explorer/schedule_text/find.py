@@ -10,7 +10,8 @@ _ENTRIES = ("apply", "apply_trace", "schedule", "main", "apply_schedule")
 
 
 def entry(tree: ast.Module) -> ast.FunctionDef | ast.Module | None:
-    """What to run: the statements (the module itself) when they make a schedule, else a function.
+    """What to run: the statements (the module itself) when they make or use a schedule, else a
+    function.
 
     Of several functions, one with a usual name wins, else the last one that no other calls.
     """
@@ -18,6 +19,8 @@ def entry(tree: ast.Module) -> ast.FunctionDef | ast.Module | None:
         node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))
     ]
     if any(makes_schedule(node) for node in statements):
+        return tree
+    if given_schedule(tree):
         return tree
     found = [
         node
@@ -36,6 +39,22 @@ def entry(tree: ast.Module) -> ast.FunctionDef | ast.Module | None:
     }
     tops = [node for node in found if node.name not in called]
     return (tops or found)[-1] if found else None
+
+
+def given_schedule(tree: ast.Module) -> str:
+    """The name that top-level statements call methods of without making it, e.g. "sch", or ""."""
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        for node in ast.walk(statement):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id in _NAMES
+            ):
+                return node.func.value.id
+    return ""
 
 
 def _takes_schedule(node: ast.FunctionDef) -> bool:

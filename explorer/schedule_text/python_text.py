@@ -24,7 +24,12 @@ from explorer.schedule_text.expressions import (
     refuse,
     shown,
 )
-from explorer.schedule_text.find import entry, makes_schedule, talks_to_schedule
+from explorer.schedule_text.find import (
+    entry,
+    given_schedule,
+    makes_schedule,
+    talks_to_schedule,
+)
 from explorer.schedule_text.host import LIMITS, ScheduleHost
 from explorer.schedule_text.index_maps import plain_index_map
 
@@ -100,7 +105,10 @@ class _Interpreter(Expressions):
                 "It has neither a function taking sch nor a tvm.s_tir.Schedule(…).",
                 "Write `def apply(sch): …`.",
             )
-        made = False
+        given = given_schedule(tree) if start is tree else ""
+        made = bool(given) and not any(makes_schedule(node) for node in tree.body)
+        if made:
+            top.names[given] = SCHEDULE
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)):
                 continue

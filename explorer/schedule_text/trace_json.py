@@ -113,13 +113,15 @@ def read_trace(data: Any, host: ScheduleHost) -> None:
     """
     try:
         if isinstance(data, (str, bytes)):
+            if len(data) > LIMITS.text_bytes:
+                raise ScheduleTextError(f"The trace is larger than {LIMITS.text_bytes} bytes.")
             data = (
-                _fastest(msgspec.json.decode_lines(data))
+                _fastest(msgspec.json.Decoder().decode_lines(data))
                 if _lines(data)
                 else _record(msgspec.json.decode(data))
             )
         instructions, decisions = msgspec.convert(data, _Trace)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ScheduleTextError(
             "This JSON is not a TVM trace.",
             f"{error}.",
