@@ -14,8 +14,8 @@ from explorer import cures
 from explorer import targets as target_forms
 from explorer.errors import StepRefused, UserError
 from explorer.experiment import Experiment, Variant
-from explorer.model.doctor import Tool
 from explorer.model.analysis import Analysis
+from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build, Check, Compiled
 from explorer.model.target import Target
@@ -193,7 +193,7 @@ def tools() -> tuple[Tool, ...]:
 
 
 __all__ = [
-    "UserError", "analyse", "build", "check", "compile_check", "cure", "export", "export_experiment",
-    "open_source", "propose", "read_schedule", "resolve", "rules", "start", "steps_of",
-    "strategies", "target", "targets", "tools", "view",
+    "UserError", "analyse", "build", "check", "compile_check", "cure", "export",
+    "export_experiment", "open_source", "propose", "read_schedule", "resolve", "rules", "start",
+    "steps_of", "strategies", "target", "targets", "tools", "view",
 ]  # fmt: skip

@@ -45,7 +45,8 @@ def test_a_bound_loop_is_a_kernel_with_its_launch_and_its_own_text(built: Builde
         "main_kernel", ("1", "1", "128"), ("1", "128", "1"),
     )  # fmt: skip
     assert (kernel.shared_bytes, kernel.dynamic_shared_bytes, kernel.launches) == (0, 0, "1")
-    assert kernel.source.startswith('extern "C" __global__ void __launch_bounds__(128) main_kernel(')
+    head = 'extern "C" __global__ void __launch_bounds__(128) main_kernel('
+    assert kernel.source.startswith(head)
     assert kernel.source.endswith("}")
     assert kernel.source.count("__global__") == 1
     assert kernel.source in found.source

@@ -42,6 +42,12 @@ def apply(sch):
     i, k = sch.get_loops(sch.get_sblock("s"))
     sch.bind(i, "blockIdx.x")
 '''
+SPLIT_AND_BIND = '''
+def apply(sch):
+    i, j, k = sch.get_loops(sch.get_sblock("C"))
+    a, b = sch.split(i, [None, 32])
+    sch.bind(a, "blockIdx.x")
+'''
 EMPTY = '''
 @I.ir_module
 class Module:
@@ -173,8 +179,7 @@ def test_relax_host_and_empty_functions_are_skipped_with_a_reason(built: Builder
 def test_a_step_that_no_longer_applies_makes_the_build_refused(
     made: Made, target: Target
 ) -> None:
-    source, steps = made("10", 'def apply(sch):\n    i, j, k = sch.get_loops(sch.get_sblock("C"))\n'
-                         '    a, b = sch.split(i, [None, 32])\n    sch.bind(a, "blockIdx.x")\n')  # fmt: skip
+    source, steps = made("10", SPLIT_AND_BIND)
     found = build(source, steps[1:], target, {})
     assert found.status == "refused"
     assert found.refusal is not None

@@ -153,7 +153,7 @@ def test_a_schedule_that_does_not_apply_is_refused_with_its_reason(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "bad.py"
-    file.write_text('def apply(sch):\n    sch.bind(sch.get_loops(sch.get_sblock("nope"))[0], "x")\n')
+    file.write_text('def apply(sch):\n    sch.compute_inline(sch.get_sblock("nope"))\n')
     report = compare(capsys, case("10"), "--with", "original", "--schedule", f"bad={file}")
     bad = variant(report, "bad")
     assert bad["status"] == "refused"
