@@ -4,6 +4,6 @@
 the result against the allow-list.  TVM sees only what it returns.
 """
 
-from explorer.dialect.prepare import Prepared, prepare, without_relax
+from explorer.dialect.prepare import Prepared, prepare, relax_note, without_relax
 
-__all__ = ["Prepared", "prepare", "without_relax"]
+__all__ = ["Prepared", "prepare", "relax_note", "without_relax"]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
+
+import msgspec
 
 from explorer.dialect.script import Script
 from explorer.model.loaded import Migration, Note
@@ -60,14 +63,18 @@ def clean(text: str) -> tuple[Script, list[Migration], list[Note]]:
     migrations: list[Migration] = []
     script = Script.of(re.sub(r"\r\n?|[\u2028\u2029\x0b\x0c]", "\n", text))
     lines = script.lines()
-    for name, why, stage in _STAGES:
-        before = dict((at, line) for line, at in lines)
-        lines = stage(lines, notes)
-        for line, at in lines:
-            if line != before[at]:
-                migrations.append(
-                    Migration(rule=name, line=at, before=before[at], after=line, why=why)
-                )
+    for stage in _STAGES:
+        before = {at: line for line, at in lines}
+        lines = stage.run(lines, notes)
+        changed = [
+            Migration(rule=stage.name, line=at, before=before[at], after=line, why=stage.why)
+            for line, at in lines
+            if line != before[at]
+        ]
+        if stage.whole and len(changed) > 1:
+            why = f"{stage.why} The same in {len(changed)} lines."
+            changed = [msgspec.structs.replace(changed[0], why=why)]
+        migrations += changed
     return Script.of_lines(lines), migrations, notes
 
 
@@ -137,7 +144,7 @@ def _gutter(lines: Lines, notes: list[Note]) -> Lines:
     values = [int(number[:9]) for number in numbers]
     # Blank lines may have lost their number: gaps are fine, going back is not.
     most = 1 + len(lines) - len(filled)
-    if any(not 0 < b - a <= most for a, b in zip(values, values[1:], strict=False)):
+    if any(not 0 < b - a <= most for a, b in pairwise(values)):
         return lines
     return [(_GUTTER.sub("", line, count=1), at) for line, at in lines]
 
@@ -162,15 +169,29 @@ def _indentation(lines: Lines, notes: list[Note]) -> Lines:
     return [(line[cut:] if line.strip() else "", at) for line, at in lines]
 
 
-_STAGES: tuple[tuple[str, str, Callable[[Lines, list[Note]], Lines]], ...] = (
-    ("typography", "Web pages and word processors change quotes, arrows and spaces.", _typography),
-    ("fence", "A Markdown code block.", _fences),
-    ("quoted", "Quoted in a mail or forum.", _quoted),
-    ("prompt", "A Python or notebook prompt.", _prompts),
-    ("gutter", "Line numbers in front of the code.", _gutter),
-    ("notebook-command", "A notebook command is no Python.", _magics),
-    ("indentation", "The code stood indented as a whole, or used tabs.", _indentation),
+class Stage(msgspec.Struct, frozen=True):
+    """One kind of cleaning; `whole` when it changes lines all alike, which is said once."""
+
+    name: str
+    why: str
+    run: Callable[[Lines, list[Note]], Lines]
+    whole: bool = True
+
+
+_STAGES = (
+    Stage(
+        "typography",
+        "Web pages and word processors change quotes, arrows and spaces.",
+        _typography,
+        whole=False,
+    ),
+    Stage("fence", "A Markdown code block.", _fences),
+    Stage("quoted", "Quoted in a mail or forum.", _quoted),
+    Stage("prompt", "A Python or notebook prompt.", _prompts),
+    Stage("gutter", "Line numbers in front of the code.", _gutter),
+    Stage("notebook-command", "A notebook command is no Python.", _magics, whole=False),
+    Stage("indentation", "The code stood indented as a whole, or used tabs.", _indentation),
 )
 
-STAGES = tuple((name, why) for name, why, _ in _STAGES)
+STAGES = tuple((stage.name, stage.why) for stage in _STAGES)
 """Name and reason of every cleaning stage, for the docs."""

@@ -128,20 +128,20 @@ def _evaluate(node: ast.expr, known: dict[str, Any]) -> Any:
             return _UNARY[type(op)](evaluate(operand, known))
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(op, evaluate(left, known), evaluate(right, known))
-        case ast.BoolOp(op=op, values=values):
-            value: Any = None
-            for item in values:
-                value = evaluate(item, known)
-                if bool(value) == isinstance(op, ast.Or):
+        case ast.BoolOp(op=join, values=operands):
+            result: Any = None
+            for item in operands:
+                result = evaluate(item, known)
+                if bool(result) == isinstance(join, ast.Or):
                     break
-            return value
-        case ast.Compare(left=left, ops=ops, comparators=rights):
-            value = evaluate(left, known)
-            for op, item in zip(ops, rights, strict=True):
-                right = evaluate(item, known)
-                if type(op) not in _COMPARE or not _COMPARE[type(op)](value, right):
+            return result
+        case ast.Compare(left=first, ops=comparisons, comparators=others):
+            before = evaluate(first, known)
+            for comparison, item in zip(comparisons, others, strict=True):
+                after = evaluate(item, known)
+                if not _COMPARE[type(comparison)](before, after):
                     return False
-                value = right
+                before = after
             return True
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return evaluate(body if evaluate(test, known) else orelse, known)

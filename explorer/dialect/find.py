@@ -318,6 +318,8 @@ def syntax_error(error: SyntaxError, script: Script) -> LoadError:
     elif "unterminated" in said:
         do = "Close the string."
     text = (error.text or "").strip()
+    if said == "invalid syntax" and sum(map(text.count, "([{")) > sum(map(text.count, ")]}")):
+        do = "A bracket of this line is not closed."
     return LoadError(
         f"This line is not Python: {said}.",
         f"It reads `{text}`." if text else "",

@@ -11,13 +11,13 @@ from explorer.dialect.allow import check
 from explorer.dialect.clean import clean
 from explorer.dialect.code import Code, own_names
 from explorer.dialect.constants import NotConstant, show
-from explorer.dialect.find import Found, Place, Unknown, constants_before, find, syntax_error
+from explorer.dialect.find import Found, Place, Unknown, constants_before, find
 from explorer.dialect.notebook import cells
 from explorer.dialect.recognise import binary, recognise
 from explorer.dialect.rules import Context, migrate
 from explorer.dialect.schedule_code import schedule_code
 from explorer.dialect.script import Edit, Script
-from explorer.errors import LoadError
+from explorer.errors import ForbiddenText, LoadError
 from explorer.model.loaded import Migration, Note
 
 MAX_TEXT = 4_000_000
@@ -70,11 +70,11 @@ def prepare(text: str, module: str = "") -> Prepared:
     script, used, filled = _fill(script, values)
     script, migrated = migrate(script, context)
     notes += context.notes
-    notes += _ignored(found, place, {lines[name] for name in used if lines.get(name)}, taken)
-    try:
-        check(Code(script), unknown)
-    except SyntaxError as error:  # a rewrite that went wrong shows at its line, not as a crash
-        raise syntax_error(error, script) from error
+    notes += _ignored(
+        found, place, {lines[name] for name in used if lines.get(name)}, typevars, taken
+    )
+    script, left_out = _checked(script, unknown)
+    notes += left_out
     return Prepared(
         module=place.name,
         modules=tuple(one.name for one in found.places),
@@ -86,9 +86,34 @@ def prepare(text: str, module: str = "") -> Prepared:
     )
 
 
-def without_relax(prepared: Prepared) -> Prepared | None:
+def _checked(script: Script, unknown: dict[str, Unknown]) -> tuple[Script, list[Note]]:
+    """The script when it passes the allow-list, without Relax functions that can't be read."""
+    try:
+        check(Code(script), unknown)
+    except ForbiddenText:
+        raise
+    except LoadError as error:
+        reduced = without_relax(script)
+        if reduced is None:
+            raise
+        check(Code(reduced), unknown)
+        return reduced, [relax_note(error)]
+    return script, []
+
+
+def relax_note(error: LoadError) -> Note:
+    """What is said when Relax functions were left out because of `error`."""
+    problem = error.problem
+    said = " ".join(part for part in (problem.what, problem.why) if part)
+    return Note(
+        line=problem.line,
+        message=f"The Relax functions were left out, as they can't be read: {said}",
+    )
+
+
+def without_relax(script: Script) -> Script | None:
     """The module without its Relax functions, or None when it has none or nothing else."""
-    code = Code(prepared.script)
+    code = Code(script)
     relax = code.functions("R.function")
     if not relax or not code.functions():
         return None
@@ -97,7 +122,7 @@ def without_relax(prepared: Prepared) -> Prepared | None:
         first = min([func.lineno, *(entry.lineno for entry in func.decorator_list)])
         start = code.offset(first, 0)
         edits.append(Edit(start, code.end(func), ""))
-    return msgspec.structs.replace(prepared, script=prepared.script.apply(edits))
+    return script.apply(edits)
 
 
 def _choose(found: Found, module: str) -> Place:
@@ -178,7 +203,11 @@ def _imports_old(found: Found) -> bool:
 
 
 def _ignored(
-    found: Found, place: Place, constants: set[int | None], schedule: set[int]
+    found: Found,
+    place: Place,
+    constants: set[int | None],
+    typevars: set[str],
+    schedule: set[int],
 ) -> list[Note]:
     """What else stands in the text, said once per kind."""
     kinds: dict[str, list[int]] = {}
@@ -188,7 +217,9 @@ def _ignored(
             if stmt is place.node or id(stmt) in around or stmt.lineno in schedule:
                 continue
             line = found.code.line(stmt)
-            if line is None or line in constants:
+            if line is None or line in constants or isinstance(stmt, ast.Return):
+                continue
+            if isinstance(stmt, ast.Assign) and ast.unparse(stmt.targets[0]) in typevars:
                 continue
             if any(stmt is other.node for other in found.places):
                 continue
@@ -220,4 +251,4 @@ def _kind(stmt: ast.stmt) -> str:
     return "code around the module, not run."
 
 
-__all__ = ["Prepared", "Unknown", "prepare", "without_relax"]
+__all__ = ["Prepared", "prepare", "relax_note", "without_relax"]

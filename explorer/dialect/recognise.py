@@ -53,7 +53,7 @@ def _json(text: str) -> LoadError | None:
     if isinstance(data, dict) and "cells" in data:
         return LoadError(
             "There is no TVMScript module in this notebook.",
-            "None of its code cells has a class under @I.ir_module or a function under @T.prim_func.",
+            "None of its code cells has an @I.ir_module class or a @T.prim_func function.",
             "Paste the cell that holds the module.",
         )
     if isinstance(data, dict) and {"source", "variants"} <= set(data):
@@ -75,8 +75,8 @@ def _json(text: str) -> LoadError | None:
 
 _KINDS: tuple[tuple[str, str, str, str], ...] = (
     (
-        r"^Traceback \(most recent call last\)|^\s*(?:tvm\.)?\w*(?:\.\w+)*(?:TVMError|InternalError|"
-        r"DiagnosticError|ScheduleError)\b|Check failed:|Did you forget to bind",
+        r"^Traceback \(most recent call last\)|^\s*(?:tvm\.)?\w*(?:\.\w+)*(?:TVMError|"
+        r"InternalError|DiagnosticError|ScheduleError)\b|Check failed:|Did you forget to bind",
         "This is an error text, not a module.",
         "What it complains about can be shown on the module itself.",
         "Paste the module that was built when it appeared.",

@@ -7,13 +7,15 @@ named by a string is called when the kernel runs.
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from typing import TYPE_CHECKING
 
 from explorer.dialect import vocabulary
+from explorer.errors import LoadError
 
 if TYPE_CHECKING:
-    from explorer.dialect.allow import _Checker
+    from explorer.dialect.expressions import ExpressionChecks
 
 _PLAIN = re.compile(r"^[A-Za-z0-9_.,:/+\-* ]{0,200}$")
 _IDENTIFIER = re.compile(r"^[A-Za-z_]\w{0,200}$")
@@ -25,6 +27,16 @@ _TARGET_KEYS = set(
     l2_cache_size_bytes supports_float16 supports_int8 from_device""".split()
 )
 _NAMED = {"thread_binding", "launch_thread", "env_thread", "iter_var", "Var", "var", "buffer"}
+_DTYPE_AT = {
+    "Buffer": 1,
+    "match_buffer": 2,
+    "alloc_buffer": 1,
+    "sblock_alloc_buffer": 1,
+    "decl_buffer": 1,
+    "Cast": 0,
+    "cast": 1,
+}
+_COMMON_DTYPES = "float32 float16 bfloat16 float64 int8 int32 int64 uint8 uint32 bool".split()
 _FOREIGN = re.compile("import_llvm|import_c|dispatcher")
 _TYPES = {
     "T.Buffer",
@@ -46,7 +58,7 @@ _SIZE_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.USub, 
 class StringChecks:
     """The part of the allow-list that is about strings; `owner` refuses and walks on."""
 
-    def __init__(self, owner: _Checker) -> None:
+    def __init__(self, owner: ExpressionChecks) -> None:
         self.owner = owner
 
     def plain(self, node: ast.Constant) -> None:
@@ -90,6 +102,8 @@ class StringChecks:
             for arg in node.args:
                 if re.search(_FOREIGN, self._text(arg) or ""):
                     self.owner.refuse(node, "the attribute " + (self._text(arg) or ""))
+        if special in _DTYPE_AT:
+            self._dtype(node, _DTYPE_AT[special])
         sizes = path in _TYPES
         names = special.split(".")[0] in _NAMED
         for part in [*node.args, *(keyword.value for keyword in node.keywords)]:
@@ -100,6 +114,20 @@ class StringChecks:
                     self.owner.refuse(literal, "a name that is none")
             if not (self.is_text(part) and (sizes or path.startswith("R."))):
                 self._argument(part, sizes)
+
+    def _dtype(self, node: ast.Call, at: int) -> None:
+        """The dtype of a buffer or a cast: TVM takes any width here and fails when it builds."""
+        named = [keyword.value for keyword in node.keywords if keyword.arg == "dtype"]
+        for value in [*node.args[at : at + 1], *named]:
+            text = self._text(value)
+            if text is None or text in ("bool", "handle", "void") or vocabulary.DTYPE.match(text):
+                continue
+            near = difflib.get_close_matches(text, _COMMON_DTYPES, 1, 0.6)
+            raise LoadError(
+                f"{text} is not a data type.",
+                do=f'Write "{near[0] if near else "float32"}".',
+                line=self.owner.code.line(value),
+            )
 
     def _argument(self, part: ast.expr, sizes: bool) -> None:
         if sizes and isinstance(part, ast.Tuple | ast.List):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 DTYPE = re.compile(
-    r"^(?:u?int(?:8|16|32|64)|float(?:16|32|64)|bfloat16|float8_(?:e3m4|e4m3|e4m3b11fnuz|e4m3fn|"
+    r"^(?:u?int(?:1|2|4|8|16|32|64)|float(?:16|32|64)|bfloat16|float8_(?:e3m4|e4m3|e4m3b11fnuz|e4m3fn|"
     r"e4m3fnuz|e5m2|e5m2fnuz|e8m0fnu)|float6_(?:e2m3fn|e3m2fn)|float4_e2m1fn)(?:x(?:2|4|8|16|32|64))?$"
 )
 SHORT_DTYPES = set("bf16 f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool boolean void".split())
@@ -28,8 +28,9 @@ T = set(
     Add And BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Broadcast Cast Div EQ FloatImm FloorDiv
     FloorMod GE GT IntImm LE LShift LT Max Min Mod Mul NE Not Or RShift Ramp Select Shuffle Sub
     Tuple abs acos acosh asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor
-    broadcast cast ceil ceildiv clz comm_reducer copysign cos cosh dp4a erf exp exp10 exp2 fabs floor
-    floordiv floormod fma fmod hypot if_then_else infinity isfinite isinf isnan isnullptr ldexp log
+    broadcast cast ceil ceildiv clz comm_reducer copysign cos cosh dp4a erf exp exp10 exp2 fabs
+    floor floordiv floormod fma fmod hypot if_then_else infinity isfinite isinf isnan isnullptr
+    ldexp log
     log10 log1p log2 max max_value min min_value nearbyint nextafter popcount pow q_multiply_shift
     q_multiply_shift_per_axis ramp reinterpret round rsqrt selector shift_left shift_right sigmoid
     sin sinh sqrt tan tanh trunc truncdiv truncmod type_annotation undef vectorcombine vectorhigh
@@ -46,8 +47,9 @@ T = set(
     webgpu.subgroup_shuffle_up
     cuda.any_sync cuda.atomic_add cuda.atomic_cas cuda.ballot_sync cuda.bfloat1622float2
     cuda.bfloat162float cuda.cta_max cuda.cta_min cuda.cta_reduce cuda.cta_sum cuda.cta_sync
-    cuda.elect_sync cuda.fdividef cuda.ffs_u32 cuda.float22half2 cuda.float8tohalf8 cuda.float_as_uint
-    cuda.half2float cuda.half8tofloat8 cuda.hmax2 cuda.hmin2 cuda.ldg cuda.make_float2 cuda.mma_fill
+    cuda.elect_sync cuda.fdividef cuda.ffs_u32 cuda.float22half2 cuda.float8tohalf8
+    cuda.float_as_uint cuda.half2float cuda.half8tofloat8 cuda.hmax2 cuda.hmin2 cuda.ldg
+    cuda.make_float2 cuda.mma_fill
     cuda.mma_fill_legacy cuda.mma_store cuda.mma_store_legacy cuda.reduce_add_sync_u32
     cuda.reduce_min_sync_u32 cuda.syncthreads_and cuda.syncthreads_or cuda.thread_fence
     cuda.thread_rank cuda.uint_as_float cuda.warp_max cuda.warp_min cuda.warp_reduce cuda.warp_sum
@@ -136,7 +138,7 @@ HINTS = {
     "allocate": "Write B = T.alloc_buffer(shape, dtype, scope=…).",
     "load": "T.load read from a flat pointer until 2022: declare a buffer and write A[i].",
     "store": "T.store wrote to a flat pointer until 2022: declare a buffer and write A[i] = value.",
-    "realize": "T.realize belongs to lowered programs of 2021; load the module from before lowering.",
+    "realize": "T.realize is of lowered programs of 2021; load the module from before lowering.",
     "inline": "Write the statements in place of the call: T.inline compiles Python.",
     "macro": "Write the statements in place of the call: T.macro compiles Python.",
     "meta_var": "Write the value in place of the name.",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 from tvm import ir, script, tirx
@@ -16,11 +16,18 @@ from tvm.script.parser import ir as ir_parser
 from tvm.script.parser import relax as relax_parser
 from tvm.script.parser import tirx as tirx_parser
 
-from explorer.dialect import Prepared, prepare, without_relax
+from explorer.dialect import Prepared, prepare, relax_note, without_relax
 from explorer.errors import LoadError
-from explorer.model.loaded import Loaded, Note, Source
+from explorer.model.loaded import Loaded, Source
 
-PARSE_FAILURES = (DiagnosticError, InternalError, TypeError, ValueError, AttributeError, RecursionError)
+PARSE_FAILURES = (
+    DiagnosticError,
+    InternalError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+)
 """What TVM's parser raises for a text that it can't read."""
 
 
@@ -50,8 +57,8 @@ def load(source: Source) -> Loaded:
 
 
 def module(source: Source) -> ir.IRModule:
-    """The module alone, parsed once per source.  Raises LoadError."""
-    return _parsed(source)[1]
+    """The module alone, parsed once per source; a copy that may be changed.  Raises LoadError."""
+    return _parsed(source)[1].clone()
 
 
 @lru_cache(maxsize=64)
@@ -60,42 +67,29 @@ def _parsed(source: Source) -> tuple[Prepared, ir.IRModule]:
     try:
         return prepared, _parse(prepared)
     except LoadError as error:
-        reduced = without_relax(prepared)
-        if reduced is None:
+        script_alone = without_relax(prepared.script)
+        if script_alone is None:
             raise
+        reduced = msgspec.structs.replace(
+            prepared, script=script_alone, notes=(*prepared.notes, relax_note(error))
+        )
         try:
-            mod = _parse(reduced)
+            return reduced, _parse(reduced)
         except LoadError:
             raise error from None
-        said = " ".join(part for part in (error.problem.what, error.problem.why) if part)
-        note = Note(
-            line=error.problem.line,
-            message=f"The Relax functions were left out, as TVM 0.27 can't read them: {said}",
-        )
-        return msgspec.structs.replace(reduced, notes=(*reduced.notes, note)), mod
 
 
 def _parse(prepared: Prepared) -> ir.IRModule:
     """TVM's parser on checked text, with I, T and R in scope and nothing else."""
-    names: dict[str, Any] = {"I": ir_parser, "T": tirx_parser, "R": relax_parser}
-    if prepared.script.text.startswith(tuple(_sizes(prepared))):
-        from typing import TypeVar
-
-        names["TypeVar"] = TypeVar
+    # TypeVar is only reached by the size declarations that the allow-list let pass.
+    names = {"I": ir_parser, "T": tirx_parser, "R": relax_parser, "TypeVar": TypeVar}
     try:
         with _deep():
             mod = script.from_source(prepared.script.text, extra_vars=names)
     except PARSE_FAILURES as error:
         raise explain(str(error), prepared, type(error).__name__) from error
-    if not isinstance(mod, ir.IRModule):
-        raise LoadError("TVM read this as something other than a module.", do="Paste one module.")
     _check_names(mod)
     return mod
-
-
-def _sizes(prepared: Prepared) -> list[str]:
-    found = re.match(r"(\w+) = TypeVar\(", prepared.script.text)
-    return [found[0]] if found else []
 
 
 def _check_names(mod: ir.IRModule) -> None:
@@ -146,7 +140,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
     (
         r"Expect the for loop to be one of",
         "This is not a loop of TVMScript.",
-        "Loop over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding.",
+        "Loop over range, T.grid, T.serial, T.parallel, T.vectorized"
+        ", T.unroll or T.thread_binding.",
     ),
     (
         r"not enough values to unpack|too many values to unpack|does not support subscript",
@@ -159,7 +154,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
         "Declare it with T.sblock_alloc_buffer, T.match_buffer or T.decl_buffer before.",
     ),
     (
-        r"[Vv]ariable (\S+?) (?:has been|was|is) (?:already|multiple)|multiple definitions of (\w+)",
+        r"[Vv]ariable (\S+?) (?:has been|was|is) (?:already|multiple)|"
+        r"multiple definitions of (\w+)",
         "{0} is defined twice.",
         "Give the two different names.",
     ),

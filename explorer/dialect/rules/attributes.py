@@ -57,5 +57,5 @@ def s_tir_flag(code: Code, context: Context) -> Iterator[Edit]:
                 at = code.end(entry) - 1
                 comma = ", " if entry.keywords or entry.args else ""
                 yield Edit(at, at, f"{comma}s_tir=True")
-            elif has_blocks(func) and code.source(flag.value) != "True":
+            elif has_blocks(func) and code.source(flag.value) == "False":
                 yield code.replace(flag.value, "True")

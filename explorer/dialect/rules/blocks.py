@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from explorer.dialect.code import Code, bound_names, dotted
+from explorer.dialect.code import Code, dotted
 from explorer.dialect.rules.base import Change, Context, call_text, parents, rule
 from explorer.dialect.script import Edit
 from explorer.errors import LoadError
@@ -90,12 +90,12 @@ def _write_out(code: Code, node: ast.With, call: ast.Call, up: dict[ast.AST, ast
     elif not loops:
         if any(begin != "0" for _, begin, _ in domains):
             raise LoadError(
-                "This block of the 2021 dialect has no loops, and an axis that does not start at 0.",
+                "This block of the 2021 dialect has no loops, and an axis that starts elsewhere.",
                 "Loops can only be made for axes that start at 0.",
                 "Write T.grid loops around the block and T.axis lines in it.",
                 line=code.line(node),
             )
-        made = values = _loop_names(names, _function(node, up))
+        made = values = _loop_names(names, node, _function(node, up))
     else:
         raise LoadError(
             f"This block of the 2021 dialect has {len(names)} axes inside {len(loops)} loops.",
@@ -109,7 +109,13 @@ def _write_out(code: Code, node: ast.With, call: ast.Call, up: dict[ast.AST, ast
     ]
     head = f"with {call_text(code, dotted(call.func), call.args[1:], call.keywords)}"
     return _edits(
-        code, node, head, lines, made, [end for _, _, end in domains], list(binds.values())
+        code,
+        node,
+        head,
+        lines,
+        made,
+        [end for _, _, end in domains],
+        [binds[name] for name in names if name in binds],
     )
 
 
@@ -122,46 +128,30 @@ def _edits(
     extents: list[str],
     binds: list[ast.Expr],
 ) -> Change:
-    indent, step = code.indent(node), "    " if made else ""
+    """The head rewritten, axis lines in place of the binds or at the start, loops around."""
+    step = "    " if made else ""
     item = node.items[0]
-    head_start = code.start(node)
-    head_end = code.end(item.optional_vars or item.context_expr)
+    start, end = code.start(node), code.end(item.optional_vars or item.context_expr)
     loop = ""
     if made:
         over = f"T.grid({', '.join(extents)})" if len(made) > 1 else f"range({extents[0]})"
-        loop = f"for {', '.join(made)} in {over}:\n"
-    edits = [Edit(head_start, head_end, f"{loop}{indent + step if made else ''}{head}")]
-    first = node.body[0]
-    body_indent = code.indent(first) if first.lineno != node.lineno else indent + "    "
-    at = code.start(first)
-    text = "".join(f"{line}\n{body_indent + step}" for line in lines)
-    edits.append(Edit(at, at, text))
-    gone = {stmt.lineno for stmt in binds}
-    for stmt in binds:
-        if len(node.body) > len(binds):
-            edits.append(_cut(code, stmt, first))
+        loop = f"for {', '.join(made)} in {over}:"
+    opening = f"{loop}\n{code.indent(node)}{step}" if made else ""
+    edits = [Edit(start, end, opening + head)]
+    if binds:
+        edits += [code.replace(stmt, line) for stmt, line in zip(binds, lines, strict=True)]
+    else:
+        first = node.body[0]
+        at = code.start(first)
+        edits.append(Edit(at, at, "".join(f"{ln}\n{code.indent(first)}{step}" for ln in lines)))
     if made:
         for number in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1):
-            line_at = code.offset(number, 0)
-            inside_head = line_at < head_end
-            if number not in gone and not inside_head and code.text[line_at : line_at + 1] == " ":
-                edits.append(Edit(line_at, line_at, step))
-    before = code.text[head_start:head_end] + ":"
-    after = [f"{line}" for line in ([loop.rstrip()] if loop else [])]
-    after.append(f"{step}{head}:")
-    after += [f"{step}    {line}" for line in lines]
-    return Change(tuple(edits), before, "\n".join(after))
-
-
-def _cut(code: Code, stmt: ast.stmt, first: ast.stmt) -> Edit:
-    """Remove a `T.bind` line; the first statement's indentation stays for what is put there."""
-    start = code.start(stmt)
-    end = code.offset((stmt.end_lineno or stmt.lineno) + 1, 0)
-    if stmt is first:
-        # What follows brings its own line start: drop up to the next statement's text.
-        rest = code.text[end:]
-        return Edit(start, end + len(rest) - len(rest.lstrip(" ")), "")
-    return Edit(code.offset(stmt.lineno, 0), end, "")
+            at = code.offset(number, 0)
+            if at >= end and code.text[at : at + 1] == " ":
+                edits.append(Edit(at, at, step))
+    shown = [loop] if made else []
+    shown += [f"{step}{head}:", *(f"{step}    {line}" for line in lines)]
+    return Change(tuple(edits), code.text[start:end] + ":", "\n".join(shown))
 
 
 def _names(code: Code, target: ast.expr | None) -> list[str]:
@@ -210,9 +200,25 @@ def _function(node: ast.AST, up: dict[ast.AST, ast.AST]) -> ast.AST:
     return node
 
 
-def _loop_names(axes: list[str], function: ast.AST) -> list[str]:
-    """Loop names after the axes' names (`vi` gives `i`), new in the function."""
-    taken = bound_names(function) | {"T", "I", "R", "range"}
+def _loop_names(axes: list[str], node: ast.With, function: ast.AST) -> list[str]:
+    """Loop names after the axes' names (`vi` gives `i`), free in and around the block.
+
+    Loops of other blocks may have the same names; no loops are around this one.
+    """
+    in_loops = {
+        name
+        for loop in ast.walk(function)
+        if isinstance(loop, ast.For)
+        for name in ast.walk(loop.target)
+    }
+    elsewhere = {
+        name.id
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name not in in_loops
+    }
+    params = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)}
+    inside = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+    taken = params | inside | elsewhere | {"T", "I", "R", "range"}
     names: list[str] = []
     for n, axis in enumerate(axes):
         stem = axis[1:] if axis.startswith("v") and axis[1:].isidentifier() else f"i{n}"

@@ -50,13 +50,13 @@ def index_dtype(code: Code, context: Context) -> Iterator[Edit]:
         wide, narrow = _sizes(func, typevars)
         if not wide or narrow:
             continue
-        literals = [node for node in _index_literals(func)]
+        literals = list(_index_literals(func))
         if not literals:
             continue
         context.notes.append(
             Note(
                 line=code.line(func),
-                message=f"{func.name}: plain sizes became int64 to match {', '.join(sorted(wide))}.",
+                message=f"{func.name}: plain sizes are int64 like {', '.join(sorted(wide))}.",
             )
         )
         for node in literals:
@@ -85,9 +85,9 @@ def _sizes(func: ast.FunctionDef, typevars: set[str]) -> tuple[set[str], bool]:
                 if dotted(annotation) == "T.int64":
                     wide.add(name)
                 narrow |= dotted(annotation) == "T.int32"
-            case ast.Constant(value=str(text)):
+            case ast.Constant(value=text) if isinstance(text, str):
                 # A quoted size such as T.Buffer(("n",), …) declares an int32 one.
-                narrow |= text.isidentifier() and _is_quoted_size(func, node)
+                narrow |= str.isidentifier(text) and _is_quoted_size(func, node)
     return wide, narrow
 
 

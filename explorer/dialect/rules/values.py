@@ -69,7 +69,7 @@ def const(code: Code, context: Context) -> Iterator[Edit]:
     """`T.const(value, dtype)`, also as `tvm.tir.const`."""
     for call in code.calls("T.const"):
         named = [k.value for k in call.keywords if k.arg == "dtype"]
-        dtype = string((call.args[1:] + named + [None])[0])  # type: ignore[list-item]
+        dtype = string((call.args[1:] + named + [None])[0])
         if dtype and _DTYPE.match(dtype) and call.args:
             yield code.replace(call, f"T.{dtype}({code.source(call.args[0])})")
 
