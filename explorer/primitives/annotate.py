@@ -40,7 +40,7 @@ class Annotate(Step, frozen=True, tag="annotate"):
 
     @classmethod
     def offers(cls, function: Function, node: Node) -> list[Offer]:
-        """A form, and unrolling up to 16 or 64 steps for a loop."""
+        """A form, for a block or a loop above one."""
         if isinstance(node, Block):
             ref: BlockRef | LoopRef = node.ref
         elif isinstance(node, Loop) and node.ref is not None:
