@@ -19,6 +19,7 @@ from explorer.engine.dlight_words import applied_in_words, declined_in_words, fa
 from explorer.engine.live import Live
 from explorer.engine.targets import tvm_target
 from explorer.engine.trace import steps_of
+from explorer.engine.warm import warm
 from explorer.engine.xray import Exit, decisive, watch
 from explorer.errors import ScheduleTextError, StepRefused
 from explorer.model.result import RuleOutcome
@@ -74,6 +75,7 @@ def try_rule(
     mod: ir.IRModule, target: Target, name: str, rule: str
 ) -> tuple[s_tir.Schedule | None, RuleOutcome]:
     """One rule on one function: its schedule, or None, and what to say about it."""
+    warm()  # a rule imports TVM's intrinsics itself otherwise, the slow way and while watched
     func = _input(mod, name)
     tvm_side = tvm_target(target)
 
