@@ -90,7 +90,7 @@ class Machine:
         lib.emu_begin.argtypes = [ctypes.c_double]
         lib.emu_configure.argtypes = [
             ctypes.c_int, ctypes.c_uint, ctypes.c_int, ctypes.c_int,
-            ctypes.c_long, ctypes.c_long, ctypes.c_long,
+            ctypes.c_long, ctypes.c_long, ctypes.c_double,
         ]  # fmt: skip
         lib.emu_written.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32]
         lib.emu_epoch.restype = ctypes.c_uint32
@@ -120,12 +120,15 @@ class Machine:
         self._lib.emu_clear()
 
     def configure(
-        self, order: str, seed: int, poison: int, limits: Limits, sample_blocks: int = 0
+        self, order: str, seed: int, poison: int, limits: Limits, fraction: float = 1.0
     ) -> None:
-        """How launches run: order of threads and blocks, poison byte, sampled blocks (0: all)."""
+        """How launches run: order of threads and blocks, poison byte, fraction of blocks run.
+
+        The sample of blocks depends on `seed` only; it has the first and the last block.
+        """
         self._lib.emu_configure(
             ORDERS.index(order), seed, poison, limits.max_threads,
-            limits.static_shared_bytes, limits.shared_bytes, sample_blocks,
+            limits.static_shared_bytes, limits.shared_bytes, fraction,
         )  # fmt: skip
 
     def launch_params(self, kernel: str, tags: tuple[str, ...]) -> None:

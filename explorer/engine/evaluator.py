@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import tvm_ffi
 from tvm import ir, s_tir, tirx
 from tvm.ir.prim import expr as prim
 
@@ -112,10 +113,14 @@ class Writer:
         self.names: dict[Any, str] = {}
         self.lines: list[str] = []
         self.symbols = symbols
+        self.outputs: set[Any] = set()
+        self.skips = False
+        """Loops that add to one result are left out where it is not needed."""
 
     def text(self) -> str:
-        """`evaluate(buffers, symbols, scalars)`: NULL, or the name of what was left.
+        """`evaluate(buffers, symbols, scalars, needed)`: NULL, or the name of what was left.
 
+        `needed[n]`, where not NULL, marks the elements of buffer `n` that are wanted.
         Raises NotEvaluated.
         """
         head = []
@@ -125,6 +130,8 @@ class Writer:
         for param in self.func.params:
             if tirx.is_buffer_var(param):
                 head += self._declare(param, f"buffers[{buffers}]")
+                head.append(f"const uint8_t *need_{self._name(param)} = needed[{buffers}];")
+                self.outputs.add(param)
                 buffers += 1
             elif str(param.ty) in TYPES:
                 head.append(f"const {_type(param)} {self._name(param)} = scalars[{scalars}];")
@@ -136,7 +143,8 @@ class Writer:
             [
                 PRELUDE,
                 'extern "C" __attribute__((visibility("default"))) REF const char *evaluate(',
-                "    void *const *buffers, const int64_t *symbols, const double *scalars) {",
+                "    void *const *buffers, const int64_t *symbols, const double *scalars,",
+                "    const uint8_t *const *needed) {",
                 "ref_outside = nullptr;",
                 "if (__builtin_setjmp(ref_exit)) return ref_outside;",
                 *head,
@@ -229,12 +237,43 @@ class Writer:
         low, extent = self._expr(node.min), self._expr(node.extent)
         step = getattr(node, "step", None)
         by = "1" if step is None else self._expr(step)
+        skip = self._skip(node)
         self.lines.append(
-            f"for ({kind} {name} = {low}, end_{name} = {low} + {extent}; "
+            f"{skip}for ({kind} {name} = {low}, end_{name} = {low} + {extent}; "
             f"{name} < end_{name}; {name} += {by}) {{"
         )
         self._stmt(node.body)
         self.lines.append("}")
+
+    def _skip(self, loop: Any) -> str:
+        """A test before a loop that only adds to one element: whether that element is wanted."""
+        inside = [loop.loop_var]
+        node = loop.body
+        while isinstance(node, tirx.For):
+            inside.append(node.loop_var)
+            node = node.body
+        if not isinstance(node, s_tir.SBlockRealize):
+            return ""
+        block = node.block
+        store = block.body
+        if not isinstance(store, tirx.BufferStore) or store.buffer not in self.outputs:
+            return ""
+        values = {
+            iter_var.var: value
+            for iter_var, value in zip(block.iter_vars, node.iter_values, strict=True)
+        }
+        indices = []
+        for index in store.indices:
+            placed = tvm_ffi.structural_map(index, (ir.Var, lambda var: values.get(var, var)))
+            used: list[Any] = []
+            tvm_ffi.structural_walk(placed, (ir.Var, used.append))
+            if any(var in inside or var not in self.names for var in used):
+                return ""
+            indices.append(self._expr(placed))
+        name = self._name(store.buffer)
+        place = f"&{name}({', '.join(indices)}) - {name}.p"
+        self.skips = True
+        return f"if (!need_{name} || need_{name}[{place}]) "
 
     def _attr(self, node: Any) -> None:
         if node.attr_key not in ("thread_extent", "virtual_thread"):

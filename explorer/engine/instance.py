@@ -1,45 +1,34 @@
-"""A function with numbers for all sizes: inputs, runs in several orders, and the comparison."""
+"""A function with numbers for all sizes: run in several orders, compared and judged."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import tvm_ffi
-from tvm import ir, tirx
 
-from explorer.emulator.machine import Limits, Machine, Report
+from explorer.emulator.machine import Report
+from explorer.engine.arrays import Arrays
 from explorer.engine.compare import Difference, difference
 from explorer.engine.dltensor import cuda_tensor
-from explorer.engine.inputs import DTYPES, Param, Shapes, Style, make
-from explorer.engine.reference import Evaluator, InvalidInputs, Llvm
+from explorer.engine.expected import Expected
+from explorer.engine.inputs import Param
+from explorer.engine.reference import InvalidInputs
+from explorer.engine.setting import PLANS, Covered, Plan, Setting, steps_of
 from explorer.engine.tolerance import numerics
-from explorer.engine.verdict import Words
-from explorer.model.result import Check
+from explorer.model.result import Check, CheckStatus
 
-MAX_BYTES = 1 << 30
+MAX_BYTES = 512 << 20
+RUN_LIMIT_S = 4.0
+"""Processor time of one run."""
+SECONDS_A_STEP = 150e-9
+"""An innermost statement of the function takes about so long in the emulator."""
+SAMPLE_OVER_S = 1.5
+"""A run expected to take longer is made on a sample of blocks."""
+REFERENCE_STEPS = 1_000_000_000
+"""A reference that must be evaluated everywhere may take so many steps."""
 HOST_REFUSALS = (ValueError, TypeError, RuntimeError)
 """What TVM's host code raises when it does not take the arguments."""
-
-
-@dataclass
-class Setting:
-    """What all instances of a function share."""
-
-    machine: Machine
-    call: Callable[..., Any]
-    func: tirx.PrimFunc
-    params: list[Param]
-    scalars: list[Any]
-    symbols: list[Any]
-    evaluator: Evaluator | None
-    llvm: Llvm | None
-    no_reference: str
-    limits: Limits
-    words: Words
 
 
 @dataclass
@@ -56,24 +45,8 @@ class Run:
 
     report: Report
     outputs: list[np.ndarray]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How one run is made."""
-
-    style: Style
-    seed: int
-    order: str
-    poison: int
-
-
-PLANS = (
-    Plan("whole", 1, "forward", 0xFF),
-    Plan("real", 2, "backward", 0xFF),
-    Plan("real", 2, "forward", 0xCB),
-    Plan("real", 3, "shuffled", 0xCB),
-)
+    written: list[np.ndarray | None]
+    """Per buffer, with a sample of blocks: the elements that were stored to."""
 
 
 class Instance:
@@ -82,263 +55,209 @@ class Instance:
     def __init__(self, setting: Setting, sizes: dict[str, int]) -> None:
         self.setting = setting
         self.sizes = sizes
-        self.shapes = Shapes(setting.symbols, sizes)
-        self.numerics = numerics(setting.func, self.shapes.number)
+        self.arrays = Arrays(setting, sizes, 0)
+        self.numerics = numerics(setting.func, self.arrays.shapes.number)
+        self.arrays.whole_top = self.numerics.whole_top() or 2
+        self.steps = steps_of(setting.func, self.arrays.shapes.number)
+        self.expected = Expected(setting, self.arrays, self.numerics, self.steps)
+        expected_s = self.steps * SECONDS_A_STEP
+        self.fraction = 1.0
+        if expected_s > SAMPLE_OVER_S and setting.one_launch and setting.evaluator is not None:
+            self.fraction = SAMPLE_OVER_S / 2 / expected_s
+        self.covered = Covered()
         self.worst_error = 0.0
-        self.second_word = ""
 
-    def run(self, deadline: float, *, first: bool) -> Outcome:
-        """All plans in turn until one shows a fault."""
+    def run(self, deadline: float, *, least: int) -> Outcome:
+        """All plans in turn until one shows a fault or (after `least` runs) the time is up."""
         setting = self.setting
         for param in setting.params:
-            setting.words.shapes[param.name] = self.shapes.shape(param.var)
-        if self._bytes() > MAX_BYTES:
-            return self._no(f"Too large to run here: {self._bytes() >> 20} MB of buffers.")
-        done: list[str] = []
-        for number, plan in enumerate(self._plans()):
-            if number > (2 if first else 0) and time.process_time() > deadline:
+            setting.words.shapes[param.name] = self.arrays.shapes.shape(param.var)
+        if self.arrays.nbytes() > MAX_BYTES:
+            return self._no(f"Too large to run here: {self.arrays.nbytes() >> 20} MB of buffers.")
+        plans = PLANS if self.numerics.whole_top() else PLANS[1:]
+        for number, plan in enumerate(plans):
+            if number >= least and time.process_time() > deadline:
                 break
             try:
-                found = self._one(plan)
+                found = self._sampled(plan) if self.fraction < 1 else self._whole(plan)
             except InvalidInputs as outside:
-                return self._no(f"No valid inputs were found: {outside} was left by the reference.")
+                return self._no(f"No valid inputs were found: the reference leaves {outside}.")
             except HOST_REFUSALS as refused:
-                return self._no(f"The host code refuses these sizes: {str(refused).splitlines()[-1][:200]}")
+                reason = str(refused).strip().splitlines()[-1][:200]
+                return self._no(f"The host code refuses these sizes: {reason}")
             if found is not None:
                 return found
-            done.append(f"{plan.order}")
+        if self.expected.disputed:
+            return self._no(f"The two references disagree: {self.expected.disputed}.")
         if setting.evaluator is None and setting.llvm is None:
             return self._no(
                 f"No reference: {setting.no_reference}, and LLVM can't build it.  Bounds, races and "
                 "barriers showed nothing."
             )
-        return Outcome(
-            Check(
-                status="match",
-                detail=f"All elements agree with {self._reference_name()}.",
-                covered=self._covered(done),
-                max_error=self.worst_error,
-            )
-        )
+        return Outcome(self._check("match", f"All elements agree with {self._reference_name()}."))
 
     # One run
 
-    def _one(self, plan: Plan) -> Outcome | None:
-        """The fault that a run shows, or None."""
-        setting = self.setting
-        start, expected = self._inputs_and_results(plan)
+    def _whole(self, plan: Plan) -> Outcome | None:
+        """Run all blocks; the fault it shows, or None."""
+        start, results = self.expected.inputs(plan)
         run = self._launch(start, plan)
-        words = setting.words
-        if run.report.fatal:
-            status, text = words.fatal(run.report)
-            if status == "not_checked":
-                return self._no(text, note=f"With {self._at()}: {text}" if self.sizes else text)
-            return Outcome(Check(status=status, detail=text + self._suffix(), covered=self._covered([plan.order])))
-        if run.report.races and run.report.race is not None:
-            text = words.race(run.report.race)
-            return Outcome(Check(status="race", detail=text + self._suffix(), covered=self._covered([plan.order])))
-        if expected is None:
-            return None
-        for at, param in enumerate(setting.params):
-            found = difference(run.outputs[at], expected[at], param.dtype, self.numerics, whole=plan.style == "whole")
+        fault = self._fault(run)
+        if fault is not None or results is None:
+            return fault
+        for at, param in enumerate(self.setting.params):
+            found = difference(
+                run.outputs[at], results[at], param.dtype, self.numerics, whole=plan.style == "whole"
+            )
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
         return None
 
+    def _sampled(self, plan: Plan) -> Outcome | None:
+        """Run some blocks and compare what they wrote; the fault it shows, or None."""
+        setting, arrays = self.setting, self.arrays
+        assert setting.evaluator is not None
+        if self.steps > REFERENCE_STEPS and not setting.evaluator.skips:
+            return self._no(f"Too large to run here: {self.steps:.1e} steps in several stages.")
+        start = arrays.start(plan, 0)
+        run = self._launch(start, plan)
+        fault = self._fault(run)
+        if fault is not None:
+            return fault
+        results = [values.copy() for values in start]
+        needed = [None if w is None else w.astype(np.uint8) for w in run.written]
+        setting.evaluator.run(results, arrays.symbols(), arrays.scalars(plan), needed)
+        for at, param in enumerate(setting.params):
+            written = run.written[at]
+            if written is None:
+                continue
+            share = run.report.blocks / max(run.report.all_blocks, 1)
+            if written.size and float(written.mean()) < 0.97 * share:
+                return self._no(
+                    f"Too large to run whole, and {run.report.blocks} of {run.report.all_blocks} "
+                    f"blocks wrote less than their share of {param.name}."
+                )
+            found = difference(
+                run.outputs[at][written], results[at][written], param.dtype, self.numerics,
+                whole=plan.style == "whole",
+            )  # fmt: skip
+            self.worst_error = max(self.worst_error, found.largest)
+            if found.count:
+                place = int(np.flatnonzero(written)[found.first[0]])
+                text = (
+                    f"{found.count} of {found.total} elements of {param.name} that a sample of blocks "
+                    f"wrote differ; first {self._place(param, place)}: {found.sentence()}."
+                )
+                return Outcome(self._check("mismatch", text, found.largest))
+        return None
+
+    def _fault(self, run: Run) -> Outcome | None:
+        """What ended the run or raced in it."""
+        words, report = self.setting.words, run.report
+        if report.fatal == "limit" and self.steps * SECONDS_A_STEP > RUN_LIMIT_S / 4:
+            return self._no(f"Too large to run here: {self.steps:.1e} steps, {RUN_LIMIT_S:.0f} s.")
+        if report.fatal:
+            status, text = words.fatal(report)
+            if status == "not_checked":
+                return self._no(text, note=f"With {self._at()}: {text}" if self.sizes else "")
+            return Outcome(self._check(status, text))
+        if report.races and report.race is not None:
+            return Outcome(self._check("race", words.race(report.race)))
+        return None
+
     def _mismatch(
-        self, plan: Plan, param: Param, at: int, found: Difference, start: list[np.ndarray], run: Run
+        self,
+        plan: Plan,
+        param: Param,
+        at: int,
+        found: Difference,
+        start: list[np.ndarray],
+        run: Run,
     ) -> Outcome:
         """A difference is a race when another order of threads gives another result."""
-        other_order = "backward" if plan.order == "forward" else "forward"
+        other_order = "backward" if plan.order != "backward" else "forward"
         again = self._launch(start, Plan(plan.style, plan.seed, other_order, plan.poison))
-        covered = self._covered([plan.order, other_order])
         if not again.report.fatal:
-            moved = difference(again.outputs[at], run.outputs[at], param.dtype, self.numerics, whole=False)
+            moved = difference(
+                again.outputs[at], run.outputs[at], param.dtype, self.numerics, whole=False
+            )
             if moved.count:
-                text = (
-                    f"The result depends on the order of threads: {param.name}{list(moved.first)} is "
-                    f"{moved.expected:.6g} {plan.order} and {moved.got:.6g} {other_order}."
-                )
-                return Outcome(Check(status="race", detail=text + self._suffix(), covered=covered))
-        where = f"{param.name}{list(found.first)}" if found.first else param.name
-        text = f"{found.count} of {found.total} elements of {param.name} differ; first {where}: {found.sentence()}."
+                return Outcome(self._check("race", (
+                    f"The result depends on the order of threads: "
+                    f"{self._place(param, moved.first[0])} is {moved.expected:.6g} {plan.order} and "
+                    f"{moved.got:.6g} {other_order}."
+                )))  # fmt: skip
+        text = (
+            f"{found.count} of {found.total} elements of {param.name} differ; first "
+            f"{self._place(param, found.first[0])}: {found.sentence()}."
+        )
         if param.role == "in":
             text = f"The kernel changes its input {param.name}: {text}"
         elif run.report.uninitialised and run.report.uninitialised_where is not None:
-            event = run.report.uninitialised_where
-            text += f"  {event.buffer} is read before it is written."
-        return Outcome(Check(status="mismatch", detail=text + self._suffix(), covered=covered, max_error=found.largest))
+            text += f"  {run.report.uninitialised_where.buffer} is read before it is written."
+        return Outcome(self._check("mismatch", text, found.largest))
 
     def _launch(self, start: list[np.ndarray], plan: Plan) -> Run:
         """Run the host function on copies of `start` in emulated memory."""
         setting, machine = self.setting, self.setting.machine
         machine.clear()
-        arrays, views = [], []
+        memory, views = [], []
         for param, values in zip(setting.params, start, strict=True):
-            memory = machine.buffer(param.name, values.shape, values.dtype, role=param.role)
-            memory[...] = values
-            arrays.append(memory)
-            views.append(cuda_tensor(self._strided(param, memory), param.dtype))
-        machine.configure(plan.order, plan.seed, plan.poison, setting.limits)
-        scalars = iter(self._scalars(plan))
-        by_name = dict(zip([p.name for p in setting.params], views, strict=True))
-        args = [
-            by_name[str(var.name)] if tirx.is_buffer_var(var) else next(scalars)
-            for var in setting.func.params
-        ]
+            array = machine.buffer(param.name, values.shape, values.dtype, role=param.role)
+            array[...] = values
+            memory.append(array)
+            views.append(cuda_tensor(self.arrays.view(param, array), param.dtype))
+        machine.configure(plan.order, plan.seed, plan.poison, setting.limits, self.fraction)
+        since = machine.epoch()
         machine.begin(RUN_LIMIT_S)
         try:
-            setting.call(*args)
+            setting.call(*self.arrays.arguments(views, plan))
         finally:
             report = machine.end()
-        return Run(report, [array.copy() for array in arrays])
-
-    def _inputs_and_results(self, plan: Plan) -> tuple[list[np.ndarray], list[np.ndarray] | None]:
-        """Flat inputs on which the reference stays inside its buffers, and what it computes."""
-        setting = self.setting
-        for shrink in range(0, 24):
-            start = self._start(plan, shrink)
-            if setting.evaluator is None:
-                return start, self._llvm_results(start, plan)
-            result = [values.copy() for values in start]
-            try:
-                setting.evaluator.run(
-                    result, [self.sizes[str(s.name)] for s in setting.symbols], self._scalars(plan)
-                )
-            except InvalidInputs:
-                if shrink < 23 and any(param.is_index for param in setting.params):
-                    continue
-                raise
-            if plan.style != "positive" and _mostly_nan(result, setting.params):
-                positive = Plan("positive", plan.seed, plan.order, plan.poison)
-                return self._inputs_and_results(positive)
-            return start, result
-        raise InvalidInputs("an index")
-
-    def _llvm_results(self, start: list[np.ndarray], plan: Plan) -> list[np.ndarray] | None:
-        setting = self.setting
-        if setting.llvm is None:
-            return None
-        order: list[Any] = []
-        scalars = iter(self._scalars(plan))
-        names = [param.name for param in setting.params]
-        for var in setting.func.params:
-            order.append(names.index(str(var.name)) if tirx.is_buffer_var(var) else next(scalars))
-        compact = [
-            values.reshape(self.shapes.shape(param.var))
-            for param, values in zip(setting.params, start, strict=True)
+        self.covered.add(plan.order, report.blocks, report.all_blocks)
+        written = [
+            machine.written(array, since) if param.role != "in" and self.fraction < 1 else None
+            for param, array in zip(setting.params, memory, strict=True)
         ]
-        out = setting.llvm.run(compact, [param.dtype for param in setting.params], order)
-        return [values.reshape(-1) for values in out]
-
-    def _start(self, plan: Plan, shrink: int) -> list[np.ndarray]:
-        """Flat contents of all buffers before a run: inputs, and poison where results go."""
-        rng = np.random.default_rng(plan.seed)
-        found = []
-        for param in self.setting.params:
-            count = self._span(param)
-            kind = DTYPES[param.dtype]
-            if param.role == "out":
-                raw = np.full(count * np.dtype(kind).itemsize, plan.poison, np.uint8)
-                found.append(raw.view(kind))
-                continue
-            extents = [max(self.shapes.number(e) >> shrink, 1) for e in param.index_of if _known(self.shapes, e)]
-            style: Style = plan.style
-            top = self.numerics.whole_top() or 2
-            found.append(make(param, (count,), extents, rng, style, top))
-        return found
-
-    def _scalars(self, plan: Plan) -> list[Any]:
-        rng = np.random.default_rng(plan.seed + 100)
-        values: list[Any] = []
-        for var in self.setting.scalars:
-            dtype = str(var.ty)
-            if str(var.name) in self.sizes:
-                values.append(self.sizes[str(var.name)])
-            elif "float" in dtype:
-                values.append(float(np.float32(rng.uniform(0.5, 2.0))))
-            else:
-                values.append(int(rng.integers(1, 4)))
-        return values
-
-    # Sizes
-
-    def _span(self, param: Param) -> int:
-        """Elements from a buffer's first to its last, with its strides."""
-        shape, strides = self.shapes.shape(param.var), self.shapes.strides(param.var)
-        if 0 in shape:
-            return 0
-        return 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
-
-    def _strided(self, param: Param, memory: np.ndarray) -> np.ndarray:
-        shape, strides = self.shapes.shape(param.var), self.shapes.strides(param.var)
-        steps = tuple(step * memory.itemsize for step in strides)
-        return np.lib.stride_tricks.as_strided(memory, shape, steps)
-
-    def _bytes(self) -> int:
-        return sum(self._span(p) * np.dtype(DTYPES[p.dtype]).itemsize for p in self.setting.params)
-
-    def _plans(self) -> tuple[Plan, ...]:
-        return PLANS if self.numerics.whole_top() else PLANS[1:]
+        return Run(report, [array.copy() for array in memory], written)
 
     # Words
 
+    def _place(self, param: Param, flat: int) -> str:
+        """An element by its index in every dimension."""
+        shape, strides = (
+            self.arrays.shapes.shape(param.var), self.arrays.shapes.strides(param.var),
+        )  # fmt: skip
+        index = []
+        for size, step in zip(shape, strides, strict=True):
+            index.append(flat // step % size if step else 0)
+        return f"{param.name}[{', '.join(map(str, index))}]"
+
     def _at(self) -> str:
         return ", ".join(f"{name} = {value}" for name, value in self.sizes.items())
-
-    def _suffix(self) -> str:
-        return f"  With {self._at()}." if self.sizes else ""
 
     def _reference_name(self) -> str:
         if self.setting.evaluator is None:
             return "the unscheduled function on LLVM"
         return "the unscheduled function"
 
-    def _covered(self, orders: list[str]) -> str:
+    def _check(self, status: CheckStatus, text: str, error: float | None = None) -> Check:
+        at = f"  With {self._at()}." if self.sizes and status != "match" else ""
+        if status == "match":
+            error = self.worst_error
+        return Check(status=status, detail=text + at, covered=self._covered(), max_error=error)
+
+    def _covered(self) -> str:
         sizes = f"{self._at()}: " if self.sizes else ""
         dtypes = dict.fromkeys(p.dtype for p in self.setting.params if p.role != "in")
         tolerance = "; ".join(self.numerics.sentence(dtype) for dtype in dtypes)
-        return f"{sizes}{len(orders)} runs ({', '.join(dict.fromkeys(orders))}); {tolerance}"
+        orders = ", ".join(dict.fromkeys(self.covered.orders))
+        blocks = ""
+        if self.covered.blocks < self.covered.all_blocks:
+            blocks = f" on a sample of {self.covered.blocks} of {self.covered.all_blocks} blocks"
+        count = len(self.covered.orders)
+        return f"{sizes}{count} run{'s' * (count != 1)}{blocks} ({orders}); {tolerance}"
 
     def _no(self, detail: str, note: str = "") -> Outcome:
         return Outcome(Check(status="not_checked", detail=detail), note)
-
-
-RUN_LIMIT_S = 10.0
-
-
-def symbols_of(func: tirx.PrimFunc) -> list[Any]:
-    """The symbolic sizes and strides of a function's buffers, by first appearance."""
-    found: dict[str, Any] = {}
-    for var in func.params:
-        if tirx.is_buffer_var(var):
-            for value in (*var.shape, *var.strides):
-                for symbol in variables(value):
-                    found.setdefault(str(symbol.name), symbol)
-    return list(found.values())
-
-
-def variables(value: Any) -> list[Any]:
-    """The variables of an expression."""
-    found: list[Any] = []
-    if not isinstance(value, int):
-        tvm_ffi.structural_walk(value, (ir.Var, found.append))
-    return found
-
-
-def _known(shapes: Shapes, value: Any) -> bool:
-    try:
-        shapes.number(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _mostly_nan(results: list[np.ndarray], params: list[Param]) -> bool:
-    """More than a quarter of a result is not a number: the inputs are outside a function's domain."""
-    for values, param in zip(results, params, strict=True):
-        if param.role != "in" and "float" in param.dtype and values.size:
-            if np.isnan(values.astype(np.float64)).mean() > 0.25:
-                return True
-    return False

@@ -22,16 +22,27 @@ class InvalidInputs(Exception):
 class Evaluator:
     """A compiled evaluator (see `evaluator`)."""
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path, *, skips: bool) -> None:
+        """`skips`: the heavy part is left out for elements that are not needed."""
+        self.skips = skips
         self._call = ctypes.CDLL(str(library)).evaluate
         self._call.restype = ctypes.c_char_p
 
-    def run(self, arrays: list[np.ndarray], symbols: list[int], scalars: list[float]) -> None:
-        """Evaluate in place.  Raises InvalidInputs."""
+    def run(
+        self,
+        arrays: list[np.ndarray],
+        symbols: list[int],
+        scalars: list[float],
+        needed: list[np.ndarray | None] | None = None,
+    ) -> None:
+        """Evaluate in place; reductions only where `needed`, if given.  Raises InvalidInputs."""
         pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))
         sizes = (ctypes.c_int64 * max(len(symbols), 1))(*symbols)
         numbers = (ctypes.c_double * max(len(scalars), 1))(*scalars)
-        left = self._call(pointers, sizes, numbers)
+        marks = (ctypes.c_void_p * max(len(arrays), 1))()
+        for at, mark in enumerate(needed or ()):
+            marks[at] = None if mark is None else mark.ctypes.data
+        left = self._call(pointers, sizes, numbers, marks)
         if left is not None:
             raise InvalidInputs(left.decode())
 
@@ -45,15 +56,22 @@ class Llvm:
         alone = only(ir.IRModule({**dict(mod.functions_items()), mod.get_global_var(name): func}), name)
         self._call = tirx.build(alone, target=TvmTarget("llvm"))[name]
 
-    def run(self, arrays: list[np.ndarray], dtypes: list[str], order: list[Any]) -> list[np.ndarray]:
-        """Results for compact arrays; `order` mixes array positions (int) and scalars (float)."""
+    def run(
+        self, arrays: list[np.ndarray], dtypes: list[str], order: list[Any], numbers: set[int]
+    ) -> list[np.ndarray]:
+        """Results for compact arrays.
+
+        `order` lists the arguments: positions of arrays, and plain numbers at the places `numbers`.
+        """
         tensors = []
         for array, dtype in zip(arrays, dtypes, strict=True):
             tensor = tvm.runtime.empty(array.shape, dtype, tvm.cpu())
             if array.size:
                 ctypes.memmove(_data(tensor), array.ctypes.data, array.nbytes)
             tensors.append(tensor)
-        self._call(*(tensors[each] if isinstance(each, int) else each for each in order))
+        self._call(
+            *(each if at in numbers else tensors[each] for at, each in enumerate(order))
+        )
         out = []
         for array, tensor in zip(arrays, tensors, strict=True):
             result = np.empty_like(array)

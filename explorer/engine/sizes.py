@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from explorer.engine.instance import Setting
+    from explorer.engine.setting import Setting
 
 _ODD = (37, 53, 67, 41, 59, 43)
 _PAST_A_TILE = (129, 65, 33, 131, 67, 35)
@@ -38,7 +38,7 @@ def size_sets(setting: Setting, given: dict[str, int]) -> Iterator[tuple[dict[st
 
 def stride_symbols(setting: Setting) -> set[str]:
     """Names that occur in strides and in no shape."""
-    from explorer.engine.instance import variables
+    from explorer.engine.setting import variables
 
     in_shapes = {str(v.name) for p in setting.params for size in p.var.shape for v in variables(size)}
     in_strides = {str(v.name) for p in setting.params for s in p.var.strides for v in variables(s)}

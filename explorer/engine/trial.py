@@ -16,9 +16,10 @@ from explorer.emulator.translate import translate
 from explorer.engine.evaluator import NotEvaluated, Writer
 from explorer.engine.hosted import Hosted
 from explorer.engine.inputs import params_of, scalars_of
-from explorer.engine.instance import Instance, Setting, symbols_of
+from explorer.engine.instance import Instance
 from explorer.engine.lower import lower
 from explorer.engine.reference import Evaluator, llvm_or_none
+from explorer.engine.setting import Setting, symbols_of
 from explorer.engine.sizes import size_sets
 from explorer.engine.verdict import Words, worse
 from explorer.model.result import Check
@@ -96,13 +97,15 @@ class Trial:
             no_reference=no_reference,
             limits=_limits(self.target),
             words=words,
+            one_launch=len(lowered.host.launches) == 1 and not lowered.host.launches[0].loops,
         )
         for kernel, tags in hosted.launch_params.items():
             machine.launch_params(kernel, tags)
         return self._runs(setting)
 
     def _evaluator(self, func: Any, symbols: list[Any]) -> Evaluator:
-        return Evaluator(cc.plain_library(self.compiler, Writer(func, symbols).text()))
+        writer = Writer(func, symbols)
+        return Evaluator(cc.plain_library(self.compiler, writer.text()), skips=writer.skips)
 
     def _runs(self, setting: Setting) -> Check:
         """All sizes until something is wrong or the time is up."""
@@ -115,7 +118,7 @@ class Trial:
             if number and time.process_time() > deadline:
                 break
             instance = Instance(setting, sizes)
-            outcome = instance.run(deadline, first=number == 0)
+            outcome = instance.run(deadline, least=2 if number == 0 else 1)
             if outcome.check.status == "not_checked" and not required:
                 notes += [outcome.note] if outcome.note else []
                 continue

@@ -106,11 +106,10 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
     return ((const fragment *)warp[e / num_elements])->x[e % num_elements];
   }
 };
-template <class F, class V> EMU_FN void emu_fill(F &f, V v, int line) {
+template <class F, class V> EMU_FN void fill_fragment(F &f, V v, int line = __builtin_LINE()) {
   emu_warp_done(line);
   for (auto &x : f.x) x = (typename F::element_type)v;
 }
-#define fill_fragment(f, v) emu_fill(f, v, __LINE__)
 template <class F, class T>
 EMU_FN void emu_load(F &f, const T *p, unsigned ldm, bool row_major_memory, int line) {
   emu_warp_done(line);
@@ -121,16 +120,18 @@ EMU_FN void emu_load(F &f, const T *p, unsigned ldm, bool row_major_memory, int 
   }
 }
 template <class U, int M, int N, int K, class T, class L, class P>
-EMU_FN void emu_load_sync(int line, fragment<U, M, N, K, T, L> &f, const P *p, unsigned ldm) {
+EMU_FN void load_matrix_sync(fragment<U, M, N, K, T, L> &f, const P *p, unsigned ldm,
+                             int line = __builtin_LINE()) {
   emu_load(f, p, ldm, std::is_same<L, row_major>::value, line);
 }
 template <int M, int N, int K, class T, class P>
-EMU_FN void emu_load_sync(int line, fragment<accumulator, M, N, K, T> &f, const P *p, unsigned ldm, layout_t l) {
+EMU_FN void load_matrix_sync(fragment<accumulator, M, N, K, T> &f, const P *p, unsigned ldm,
+                             layout_t l, int line = __builtin_LINE()) {
   emu_load(f, p, ldm, l == mem_row_major, line);
 }
-#define load_matrix_sync(...) emu_load_sync(__LINE__, __VA_ARGS__)
 template <int M, int N, int K, class T, class P>
-EMU_FN void emu_store_sync(int line, P *p, const fragment<accumulator, M, N, K, T> &f, unsigned ldm, layout_t l) {
+EMU_FN void store_matrix_sync(P *p, const fragment<accumulator, M, N, K, T> &f, unsigned ldm,
+                              layout_t l, int line = __builtin_LINE()) {
   typedef fragment<accumulator, M, N, K, T> F;
   emu_warp_done(line);
   for (int n = 0; n < F::num_elements; n++) {
@@ -139,16 +140,15 @@ EMU_FN void emu_store_sync(int line, P *p, const fragment<accumulator, M, N, K, 
     p[l == mem_row_major ? i * ldm + j : j * ldm + i] = (P)f.x[n];
   }
 }
-#define store_matrix_sync(...) emu_store_sync(__LINE__, __VA_ARGS__)
-template <class T> EMU_RAW float emu_tf32_round(T v) { return (float)v; }
 struct emu_mma_parts {
   const void *a, *b;
 };
 template <int M, int N, int K, class T, class T2, class C, class D, class LA, class LB>
-EMU_RAW void emu_mma_sync(int line, fragment<accumulator, M, N, K, D> &d,
-                          const fragment<matrix_a, M, N, K, T, LA> &a,
-                          const fragment<matrix_b, M, N, K, T2, LB> &b,
-                          const fragment<accumulator, M, N, K, C> &c, bool = false) {
+EMU_RAW void mma_sync(fragment<accumulator, M, N, K, D> &d,
+                      const fragment<matrix_a, M, N, K, T, LA> &a,
+                      const fragment<matrix_b, M, N, K, T2, LB> &b,
+                      const fragment<accumulator, M, N, K, C> &c, bool = false,
+                      int line = __builtin_LINE()) {
   typedef fragment<matrix_a, M, N, K, T, LA> A;
   typedef fragment<matrix_b, M, N, K, T2, LB> B;
   typedef typename emu_sum<C>::type Sum;
@@ -167,6 +167,5 @@ EMU_RAW void emu_mma_sync(int line, fragment<accumulator, M, N, K, D> &d,
   }
   emu_warp_done(line);
 }
-#define mma_sync(...) emu_mma_sync(__LINE__, __VA_ARGS__)
 }  // namespace wmma
 }  // namespace nvcuda

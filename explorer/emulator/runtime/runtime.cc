@@ -190,7 +190,7 @@ struct Settings {
   int max_threads = 1024;
   long static_shared_limit = 49152, shared_limit = 101376;
   double seconds = 2;
-  long first_blocks = 0;  // 0: all blocks; else a sample of about so many
+  double fraction = 1;  // of the blocks, when less than all are run
 } settings;
 std::map<std::string, std::string> launch_params;
 
@@ -718,7 +718,9 @@ void make_stacks(size_t n) {
 
 std::vector<uint32_t> blocks_to_run(uint64_t total) {
   std::vector<uint32_t> ids;
-  uint64_t sample = settings.first_blocks > 0 ? uint64_t(settings.first_blocks) : total;
+  uint64_t sample = total;
+  if (settings.fraction < 1)
+    sample = std::max<uint64_t>(std::min<uint64_t>(8, total), uint64_t(double(total) * settings.fraction));
   if (sample >= total) {
     for (uint64_t i = 0; i < total; i++) ids.push_back(uint32_t(i));
   } else {
@@ -1096,14 +1098,14 @@ API void emu_clear() {
   shared_slots.clear();
 }
 API void emu_configure(int order, unsigned seed, int poison, int max_threads, long static_limit,
-                       long shared_limit, long blocks) {
+                       long shared_limit, double fraction) {
   settings.order = order;
   settings.seed = seed;
   settings.poison = (unsigned char)poison;
   settings.max_threads = max_threads;
   settings.static_shared_limit = static_limit;
   settings.shared_limit = shared_limit;
-  settings.first_blocks = blocks;
+  settings.fraction = fraction;
 }
 API void emu_launch_params(const char *name, const char *tags) { launch_params[name] = tags; }
 API void emu_begin(double seconds) {

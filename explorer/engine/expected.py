@@ -1,0 +1,90 @@
+"""What a run should leave: valid inputs, the reference's results, and a second word on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.engine.arrays import Arrays
+from explorer.engine.compare import difference
+from explorer.engine.inputs import Param
+from explorer.engine.reference import InvalidInputs
+from explorer.engine.setting import Plan, Setting
+from explorer.engine.tolerance import Numerics
+
+HALVINGS = 24
+LLVM_STEPS = 200_000_000
+"""With more work than this LLVM is not asked for its word."""
+
+
+class Expected:
+    """Inputs and results for the plans of one instance."""
+
+    def __init__(self, setting: Setting, arrays: Arrays, numerics: Numerics, steps: int) -> None:
+        self.setting = setting
+        self.arrays = arrays
+        self.numerics = numerics
+        self.steps = steps
+        self.disputed = ""
+        """What the two references disagree on, if they do."""
+
+    def inputs(self, plan: Plan) -> tuple[list[np.ndarray], list[np.ndarray] | None]:
+        """Inputs on which the reference stays inside its buffers, and its results (None: none).
+
+        Raises InvalidInputs when no such inputs are found.
+        """
+        setting, arrays = self.setting, self.arrays
+        if setting.evaluator is None:
+            start = arrays.start(plan, 0)
+            return start, self._llvm(start, plan)
+        for shrink in range(HALVINGS):
+            start = arrays.start(plan, shrink)
+            result = [values.copy() for values in start]
+            try:
+                setting.evaluator.run(result, arrays.symbols(), arrays.scalars(plan))
+            except InvalidInputs:
+                if shrink == HALVINGS - 1 or not any(param.is_index for param in setting.params):
+                    raise
+                continue
+            break
+        if plan.style != "positive" and mostly_nan(result, setting.params):
+            return self.inputs(Plan("positive", plan.seed, plan.order, plan.poison))
+        if plan.style != "whole":
+            self._ask_llvm(start, result, plan)
+        return start, result
+
+    def _ask_llvm(self, start: list[np.ndarray], result: list[np.ndarray], plan: Plan) -> None:
+        """Compare the two references once."""
+        setting = self.setting
+        if setting.llvm is None or self.disputed or self.steps > LLVM_STEPS:
+            return
+        other = self._llvm(start, plan)
+        setting.llvm = None
+        for at, param in enumerate(setting.params):
+            if other is None:
+                return
+            apart = difference(other[at], result[at], param.dtype, self.numerics, whole=False)
+            if apart.count:
+                self.disputed = f"{param.name}{list(apart.first)}: {apart.got:.6g} on LLVM, {apart.expected:.6g} evaluated"
+
+    def _llvm(self, start: list[np.ndarray], plan: Plan) -> list[np.ndarray] | None:
+        """Results of the LLVM build; None where there is none or strides are not compact."""
+        setting, arrays = self.setting, self.arrays
+        if setting.llvm is None:
+            return None
+        shapes = [arrays.shapes.shape(param.var) for param in setting.params]
+        if any(values.size != np.prod(s, dtype=np.int64) for values, s in zip(start, shapes, strict=True)):
+            return None
+        compact = [values.reshape(shape) for values, shape in zip(start, shapes, strict=True)]
+        order = arrays.arguments(list(range(len(compact))), plan)
+        numbers = {at for at, var in enumerate(setting.func.params) if var in setting.scalars}
+        out = setting.llvm.run(compact, [p.dtype for p in setting.params], order, numbers)
+        return [values.reshape(-1) for values in out]
+
+
+def mostly_nan(results: list[np.ndarray], params: list[Param]) -> bool:
+    """More than a quarter of a result is not a number: the inputs are outside a function's domain."""
+    for values, param in zip(results, params, strict=True):
+        if param.role != "in" and "float" in param.dtype and values.size:
+            if np.isnan(values.astype(np.float64)).mean() > 0.25:
+                return True
+    return False
