@@ -15,7 +15,7 @@ import msgspec
 
 from explorer import cli_text, workbench
 from explorer.cli_options import DEFAULT_WITH, FORMS, make_parser
-from explorer.comparison import ORIGINAL, Question, compare
+from explorer.comparison import ORIGINAL, Question, compare, with_findings
 from explorer.errors import ExperimentError, LoadError, TargetError, UserError
 from explorer.experiment import Experiment, Variant, parse
 from explorer.model.loaded import Source
@@ -150,7 +150,10 @@ def _doctor(options: argparse.Namespace) -> int:
     experiment = _experiment(options.module)
     target = options.target or experiment.target
     loaded = workbench.open_source(experiment.source)
-    built = workbench.build(experiment.source, (), target, experiment.sizes)
+    built = with_findings(
+        workbench.build(experiment.source, (), target, experiment.sizes),
+        workbench.findings(experiment.source, (), target, experiment.sizes),
+    )
     if options.json:
         found = [
             {name: getattr(each, name) for name in

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from explorer import workbench
-from explorer.errors import StepRefused, UserError
+from explorer.errors import Problem, StepRefused, UserError
 from explorer.model.loaded import Loaded, Source
 from explorer.model.report import Report, VariantReport, migration_report, variant_report
 from explorer.model.result import (
@@ -107,6 +107,7 @@ def _build(question: Question, made: Made) -> tuple[Build, tuple[str, ...]]:
         if step.refusal is not None:
             raise StepRefused(step.refusal.what, step.refusal.why, step.refusal.do)
     built = workbench.build(source, made.steps, question.target, sizes)
+    built = with_findings(built, _findings(question, made))
     if any(function.kernels for function in built.functions):
         built = with_compiled(
             built, workbench.compile_check(source, made.steps, question.target)
@@ -114,6 +115,14 @@ def _build(question: Question, made: Made) -> tuple[Build, tuple[str, ...]]:
     if any(function.kernels for function in built.functions if function.status == "built"):
         built = with_checks(built, _checks(question, made, built))
     return with_wrong(with_times(built)), lines
+
+
+def _findings(question: Question, made: Made) -> tuple[Finding, ...]:
+    try:
+        sizes = question.sizes or {}
+        return workbench.findings(question.source, made.steps, question.target, sizes)
+    except UserError as error:
+        return unseen(error.problem)
 
 
 def _checks(question: Question, made: Made, built: Build) -> dict[str, Check]:
@@ -125,6 +134,29 @@ def _checks(question: Question, made: Made, built: Build) -> dict[str, Check]:
     except UserError as error:
         why = Check(status="not_checked", detail=str(error))
         return {function.name: why for function in built.functions}
+
+
+def with_findings(built: Build, seen: tuple[Finding, ...]) -> Build:
+    """A build with what the static checks saw, in place of what they explain better."""
+    known = {(each.code, each.function, each.node) for each in seen}
+    explained = {each.function for each in seen if each.severity == "error"}
+    own = tuple(
+        each
+        for each in built.findings
+        if (each.code, each.function, each.node) not in known
+        and not (each.code == "not_lowered" and each.function in explained)
+    )
+    return msgspec.structs.replace(built, findings=own + seen)
+
+
+def unseen(problem: Problem) -> tuple[Finding, ...]:
+    """What takes the findings' place when the static checks could not run."""
+    said = Finding(
+        code="check_failed", severity="warning", function="", where="static checks",
+        message=f"The static checks could not run: {problem.what} {problem.why}".strip(),
+        cure="Treat their points as not checked.",
+    )  # fmt: skip
+    return (said,)
 
 
 def with_compiled(built: Build, compiled: tuple[Compiled, ...]) -> Build:

@@ -17,7 +17,7 @@ from explorer.experiment import Experiment, Variant
 from explorer.model.analysis import Analysis
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded, Source
-from explorer.model.result import Build, Check, Compiled
+from explorer.model.result import Build, Check, Compiled, Finding
 from explorer.model.target import Target
 from explorer.model.view import Exported, Proposal, View
 from explorer.primitives import AnyStep, Step
@@ -72,13 +72,23 @@ def steps_of(proposal: Proposal) -> Steps:
 
 
 def build(source: Source, steps: Steps, target: str, sizes: dict[str, int]) -> Build:
-    """CUDA text, launches and host code, with the findings of all static checks.
+    """CUDA text, launches and host code, and what building alone has to say against them.
 
     A function without a kernel, and a step that no longer applies, are values with a reason.
     """
     return client.ask(
         "build", Build, source, steps, resolve(target), sizes, timeout_s=BUILD_TIMEOUT_S
     )
+
+
+def findings(
+    source: Source, steps: Steps, target: str, sizes: dict[str, int]
+) -> tuple[Finding, ...]:
+    """What the static checks see in the same build, worst first."""
+    return client.ask(
+        "static_checks", tuple[Finding, ...], source, steps, resolve(target), sizes,
+        timeout_s=BUILD_TIMEOUT_S,
+    )  # fmt: skip
 
 
 def compile_check(source: Source, steps: Steps, target: str) -> tuple[Compiled, ...]:
@@ -194,6 +204,7 @@ def tools() -> tuple[Tool, ...]:
 
 __all__ = [
     "UserError", "analyse", "build", "check", "compile_check", "cure", "export",
-    "export_experiment", "open_source", "propose", "read_schedule", "resolve", "rules", "start",
+    "export_experiment",
+    "findings", "open_source", "propose", "read_schedule", "resolve", "rules", "start",
     "steps_of", "strategies", "target", "targets", "tools", "view",
 ]  # fmt: skip

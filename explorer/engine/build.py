@@ -6,6 +6,7 @@ the host launches in a loop is an error that names loops and blocks.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from explorer.engine.find import findings
 from explorer.engine.host_code import Launch, Sizes
 from explorer.engine.load import module
 from explorer.engine.lower import LOWERING_ERRORS, Lowered, called, cuda_source, lower
-from explorer.engine.replay import replay
+from explorer.engine.replay import Replay, replay
 from explorer.engine.targets import tvm_target
 from explorer.model.cuda_text import kernel_texts
 from explorer.model.loaded import Source
@@ -36,23 +37,47 @@ Extents = tuple[str, str, str]
 def build(
     source: Source, steps: tuple[AnyStep, ...], target: Target, sizes: dict[str, int]
 ) -> Build:
-    """Build what `source` becomes after `steps`, with the findings of all static checks.
+    """Build what `source` becomes after `steps`; its findings are those of building alone.
 
     A step that no longer applies makes the build "refused"; the others are built all the same.
     Raises LoadError.
     """
     done = replay(source, steps)
-    mod, nest = done.live.mod, done.state.nest
-    lowered: dict[str, Lowered] = {}
-    built = build_module(mod, nest, target, sizes, lowered)
-    if target.kind == "cuda":
-        seen = findings(module(source), mod, target, sizes, built, lowered)
-        built = msgspec.structs.replace(built, findings=_together(built.findings, seen))
+    built, _ = _made(done, target, sizes)
     if done.refusals:
         first = done.refusals[0]
         reason = f"{first.sentence()} That step was skipped."
         built = msgspec.structs.replace(built, status="refused", reason=reason, refusal=first)
     return built
+
+
+def static_checks(
+    source: Source, steps: tuple[AnyStep, ...], target: Target, sizes: dict[str, int]
+) -> tuple[Finding, ...]:
+    """What the static checks see in the same build, worst first; none for llvm."""
+    if target.kind != "cuda":
+        return ()
+    done = replay(source, steps)
+    built, lowered = _made(done, target, sizes)
+    return findings(module(source), done.live.mod, target, sizes, built, lowered)
+
+
+_KEPT_BUILDS = 8
+_builds: OrderedDict[tuple[int, bytes], tuple[Build, dict[str, Lowered]]] = OrderedDict()
+
+
+def _made(
+    done: Replay, target: Target, sizes: dict[str, int]
+) -> tuple[Build, dict[str, Lowered]]:
+    """The build of a state, kept: the static checks look at what was lowered for it."""
+    key = (done.state.number, msgspec.json.encode((target, sizes)))
+    if key not in _builds:
+        lowered: dict[str, Lowered] = {}
+        built = build_module(done.live.mod, done.state.nest, target, sizes, lowered)
+        _builds[key] = built, lowered
+        while len(_builds) > _KEPT_BUILDS:
+            _builds.popitem(last=False)
+    return _builds[key]
 
 
 def build_module(
@@ -70,19 +95,6 @@ def build_module(
     if target.kind == "llvm":
         return build_llvm(mod, nest)
     return _Builder(mod, nest, target, sizes, {} if lowered is None else lowered).build()
-
-
-def _together(own: tuple[Finding, ...], seen: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The checks' findings, and those of the build that they do not explain better."""
-    known = {(each.code, each.function, each.node) for each in seen}
-    explained = {each.function for each in seen if each.severity == "error"}
-    more = tuple(
-        each
-        for each in own
-        if (each.code, each.function, each.node) not in known
-        and not (each.code == "not_lowered" and each.function in explained)
-    )
-    return more + seen
 
 
 def texts_by_function(mod: ir.IRModule, nest: Nest, target: Target) -> dict[str, str]:

@@ -55,12 +55,19 @@ def result(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Result:
     if made.value is None:
         return Result(problem=made.problem, waiting="building" if made.pending else "")
     build = made.value
+    seen = background().ask(workbench.findings, source, steps, target, sizes)
+    if seen.value is not None:
+        build = comparison.with_findings(build, seen.value)
+    elif seen.problem is not None:
+        build = comparison.with_findings(build, comparison.unseen(seen.problem))
     if not any(function.kernels for function in build.functions):
-        return Result(build=comparison.with_times(build))
+        return Result(
+            build=comparison.with_times(build), waiting="checking" if seen.pending else ""
+        )
     compiled = background().ask(workbench.compile_check, source, steps, target)
     if compiled.value is not None:
         build = comparison.with_compiled(build, compiled.value)
-    waiting = compiled.pending
+    waiting = compiled.pending or seen.pending
     if made.value.status == "built":
         checks = background().ask(workbench.check, source, steps, target, sizes)
         waiting = waiting or checks.pending

@@ -34,6 +34,7 @@ ANSWERS: Table = {
     "propose": "explorer.engine.propose:propose",
     "read_schedule": "explorer.engine.read_schedule:read_schedule",
     "build": "explorer.engine.build:build",
+    "static_checks": "explorer.engine.build:static_checks",
     "compile_check": "explorer.engine.compile_check:compile_check",
     "analyse": "explorer.engine.analyse:analyse_variant",
     "check": "explorer.engine.check:check",

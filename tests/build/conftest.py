@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from explorer.engine.build import build
+from explorer.comparison import with_findings
+from explorer.engine.build import build, static_checks
 from explorer.engine.propose import propose
 from explorer.engine.read_schedule import read_schedule
 from explorer.engine.targets import cuda_tags
@@ -76,6 +77,8 @@ def built(
         sizes: dict[str, int] | None = None,
         target: Target = target,
     ) -> Build:
-        return build(*made(module, schedule), target, sizes or {})
+        source, steps = made(module, schedule)
+        found = build(source, steps, target, sizes or {})
+        return with_findings(found, static_checks(source, steps, target, sizes or {}))
 
     return make
