@@ -16,10 +16,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from explorer.errors import Problem, UserError, WorkerDied
-from explorer.worker.client import WorkerBug
+from explorer.worker.client import WorkerBug, in_background
 
 T = TypeVar("T")
 KEPT = 512
+ASIDE = 3
+"""Questions nobody waits for that are worked on at a time."""
 
 
 class Answer(Generic[T]):
@@ -40,6 +42,7 @@ class Background:
 
     def __init__(self, threads: int = 8) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ask")
+        self._aside = ThreadPoolExecutor(ASIDE, thread_name_prefix="aside")
         self._futures: OrderedDict[bytes, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._count_lock = threading.Lock()
@@ -49,6 +52,8 @@ class Background:
     def ask(self, verb: Callable[..., T], *args: Any, wait_s: float = 0.0) -> Answer[T]:
         """The answer to `verb(*args)`, waiting at most `wait_s` seconds for it.
 
+        What is not waited for goes to background workers, a few at a time.
+
         Arguments are plain data; their JSON is the key.  A bug in a worker is a problem with its
         traceback as details; a bug on this side is raised.
         """
@@ -56,7 +61,11 @@ class Background:
         with self._lock:
             future = self._futures.get(key)
             if future is None:
-                future = self._futures[key] = self._pool.submit(verb, *args)
+                if wait_s:
+                    future = self._pool.submit(verb, *args)
+                else:
+                    future = self._aside.submit(_aside, verb, *args)
+                self._futures[key] = future
                 future.add_done_callback(self._count)
                 self._forget_old()
             self._futures.move_to_end(key)
@@ -88,6 +97,11 @@ class Background:
             if len(self._futures) <= KEPT:
                 return
             del self._futures[key]
+
+
+def _aside(verb: Callable[..., T], *args: Any) -> T:
+    with in_background():
+        return verb(*args)
 
 
 def bug(error: WorkerBug) -> Problem:

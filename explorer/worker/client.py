@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from explorer.worker.limits import Settings
@@ -16,7 +19,10 @@ T = TypeVar("T")
 ANSWERS = "explorer.worker.child:ANSWERS"
 WARM_UP = "explorer.engine.warm:warm"
 
-_pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP))
+WARM_VERBS = ("propose",)
+
+_pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP, warm_verbs=WARM_VERBS))
+_aside: ContextVar[bool] = ContextVar("_aside", default=False)
 atexit.register(lambda: _pool.close())
 
 
@@ -39,7 +45,19 @@ def wait_until_ready() -> bool:
 
 def ask(verb: str, answer: type[T], *args: Any, timeout_s: float = 10.0) -> T:
     """Ask a worker and wait; see `Pool.ask` for what it raises."""
+    if _aside.get():
+        return _pool.submit(verb, answer, *args, timeout_s=timeout_s).result()
     return _pool.ask(verb, answer, *args, timeout_s=timeout_s)
+
+
+@contextmanager
+def in_background() -> Iterator[None]:
+    """What is asked within goes to background workers, which yield the cores to the others."""
+    token = _aside.set(True)
+    try:
+        yield
+    finally:
+        _aside.reset(token)
 
 
 def submit(verb: str, answer: type[T], *args: Any, timeout_s: float = 60.0) -> Job[T]:
@@ -63,6 +81,7 @@ __all__ = [
     "WorkerBug",
     "ask",
     "close",
+    "in_background",
     "start",
     "status",
     "submit",

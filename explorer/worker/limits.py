@@ -29,11 +29,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the client asks of a server.
 
     `answers` names the table of verbs ("package.module:NAME"); `warm_up` the function ("…:name")
-    called before the server counts as ready, or "" for none.
+    called before the server counts as ready, or "" for none.  `warm_verbs` would do that work
+    themselves in a process forked before: they wait for a ready one.
     """
 
     answers: str
     warm_up: str = ""
+    warm_verbs: tuple[str, ...] = ()
     limits: Limits = Limits()
 
 

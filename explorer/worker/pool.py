@@ -175,7 +175,7 @@ class Pool:
         last: bool = False,
     ) -> frames.Reply:
         """Raises WorkerDied, or Lost when it is worth another try and not the `last` one."""
-        child = self._take(affinity, timeout_s, background=job is not None, last=last)
+        child = self._take(request.verb, affinity, timeout_s, background=job is not None, last=last)
         healthy = False
         try:
             if job is not None:
@@ -208,7 +208,7 @@ class Pool:
     # Children
 
     def _take(
-        self, affinity: int | None, timeout_s: float, *, background: bool, last: bool
+        self, verb: str, affinity: int | None, timeout_s: float, *, background: bool, last: bool
     ) -> Child:
         with self._free:
             if not self._free.wait_for(lambda: len(self._busy) < self._most, timeout_s):
@@ -218,7 +218,8 @@ class Pool:
                     "Wait for one to finish, or cancel one.",
                 )
             server = self._running_server()
-            child = self._pick(affinity, background)
+            early = server.stage != "ready" and verb in self._settings.warm_verbs
+            child = None if early else self._pick(affinity, background)
             try:
                 child = child or server.spawn(background=background)
             except Lost as lost:

@@ -126,3 +126,11 @@ def test_diff_of_equal_and_of_empty_texts() -> None:
         ("add", 0, 1),
         ("add", 0, 2),
     ]
+
+
+def test_many_shallow_nests_are_drawn_sideways_and_few_deep_ones_upright() -> None:
+    one = Nest((function(),))
+    many = Nest(tuple(function(f"f{n}") for n in range(40)))
+    assert "rankdir=TB" in nest_dot(one)
+    assert "rankdir=LR" in nest_dot(many)
+    assert "rankdir=TB" in nest_dot(many, only="f1")

@@ -83,6 +83,7 @@ def is_schedule(text: str) -> bool:
 
 def _opened(make: Callable[[], Desk]) -> None:
     state.dismiss()
+    state.background().forgive()
     try:
         state.put(make())
     except UserError as error:

@@ -37,7 +37,12 @@ def loopgraph(
     _component(
         key=key,
         height=height,
-        data={"svg": render_svg(dot), "height": height, "label": label},
+        data={
+            "svg": render_svg(dot),
+            "height": height,
+            "label": label,
+            "sideways": "rankdir=LR" in dot,
+        },
         on_pick_change=on_pick,
         on_action_change=on_action,
     )

@@ -6,24 +6,34 @@ name, a buffer's `<function>#<buffer>`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import graphviz
 
 from explorer.model.nest import Block, Buffer, Function, Loop, Nest, Node
 
 LABEL_CHARS = 44
-_GRAPH = {"rankdir": "TB", "bgcolor": "transparent", "nodesep": "0.16", "ranksep": "0.24"}
+MANY_NESTS = 6
+_PANE_POINTS = (330, 440)
+_LEAF_POINTS = (78, 46)
+"""About how much room the pane has, and a node takes, in points."""
+_GRAPH = {"bgcolor": "transparent", "nodesep": "0.16", "ranksep": "0.24"}
 _NODE = {
     "shape": "box", "style": "rounded,filled", "fontname": "Helvetica", "fontsize": "10",
     "margin": "0.11,0.045", "height": "0.28",
 }  # fmt: skip
 
 
+@lru_cache(maxsize=64)
 def nest_dot(nest: Nest, *, only: str = "", buffers: bool = False) -> str:
     """The nest, or one function of it, as a DOT text; `buffers` adds them with their edges."""
-    graph = graphviz.Digraph(
-        "nest", graph_attr=_GRAPH, node_attr=_NODE, edge_attr={"arrowsize": "0.45"}
-    )
     shown = [f for f in nest.functions if not only or f.name == only]
+    graph = graphviz.Digraph(
+        "nest",
+        graph_attr={**_GRAPH, "rankdir": "LR" if sideways(shown) else "TB"},
+        node_attr=_NODE,
+        edge_attr={"arrowsize": "0.45"},
+    )
     names: dict[str, str] = {}
     for function in shown:
         _function(graph, names, function, buffers)
@@ -32,6 +42,16 @@ def nest_dot(nest: Nest, *, only: str = "", buffers: bool = False) -> str:
             if callee in names:
                 graph.edge(names[function.name], names[callee], **{"class": "call"})
     return str(graph.source)
+
+
+def sideways(shown: list[Function]) -> bool:
+    """Whether loops are better drawn left to right: many shallow nests, one below the other."""
+    leaves = sum(max(1, sum(not n.children for n in f.nodes)) for f in shown)
+    depth = 2 + max((n.id.count("/") for f in shown for n in f.nodes), default=0)
+    wide, high = _PANE_POINTS
+    upright = min(wide / (leaves * _LEAF_POINTS[0]), high / (depth * _LEAF_POINTS[1]))
+    flat = min(wide / (depth * _LEAF_POINTS[0] * 1.2), high / (leaves * _LEAF_POINTS[1]))
+    return flat > upright and leaves > MANY_NESTS
 
 
 def _add(

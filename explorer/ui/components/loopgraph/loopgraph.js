@@ -1,4 +1,4 @@
-// The loop-nest graph.  data = {svg, height, label}.
+// The loop-nest graph.  data = {svg, height, label, sideways}.
 // Other components on the page are told through window events; `link` answers with menus and marks:
 //   out "tse-select" {node}, "tse-hover" {node}        in "tse-link" {selected, node, menu, lit}, "tse-pick" {node}
 const graphs = new WeakMap();
@@ -11,6 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     graphs.set(root, g);
   }
   root.style.height = data.height + "px";
+  g.sideways = data.sideways;
   g.send = (id) => setTriggerValue("pick", { node: id ?? "" });
   g.act = (what) => setTriggerValue("action", what);
   if (data.svg !== g.text) g.mount(data.svg, data.label);
@@ -224,6 +225,7 @@ class Graph {
   }
 
   centre() {
+    if (this.sideways) { this.view.scrollLeft = this.view.scrollTop = 0; return; }
     requestAnimationFrame(() => { this.view.scrollLeft = Math.max(0, (this.view.scrollWidth - this.view.clientWidth) / 2); });
   }
 
@@ -269,7 +271,8 @@ class Graph {
   key(e, id) {
     if (!id || e.ctrlKey || e.metaKey || e.altKey) return;
     const up = this.parent.get(id), row = up ? this.kids.get(up) : [id], i = row.indexOf(id);
-    const to = { ArrowDown: (this.kids.get(id) ?? [])[0], ArrowUp: up, ArrowRight: row[i + 1], ArrowLeft: row[i - 1], Home: this.first }[e.key];
+    const [inward, outward, next, before] = this.sideways ? ["ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp"] : ["ArrowDown", "ArrowUp", "ArrowRight", "ArrowLeft"];
+    const to = { [inward]: (this.kids.get(id) ?? [])[0], [outward]: up, [next]: row[i + 1], [before]: row[i - 1], Home: this.first }[e.key];
     if (to) {
       this.rove(to, true);
       clearTimeout(this.follow);                        // the selection follows when the keys rest
