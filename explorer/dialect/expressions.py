@@ -98,6 +98,13 @@ class ExpressionChecks:
             return
         if node.id in ("T", "R", "I"):
             self.refuse(node, f"{node.id} as a value")
+        if node.id == "metadata":
+            raise LoadError(
+                "The module refers to metadata, which TVM keeps outside its text.",
+                "It holds long strings and constant tensors as objects of the TVM that wrote it.",
+                "Print the module before it is lowered to the host, without tensors in it.",
+                line=self.code.line(node),
+            )
         known = self.unknown.get(node.id)
         if known is not None:
             raise LoadError(
@@ -144,9 +151,9 @@ class ExpressionChecks:
     def vocabulary(self, node: ast.AST, head: str, rest: str) -> None:
         """A name of TVMScript itself."""
         known = {
-            "T": vocabulary.T | vocabulary.CALLS_BY_NAME,
-            "I": vocabulary.I,
-            "R": vocabulary.R,
+            "T": vocabulary.TIR | vocabulary.CALLS_BY_NAME,
+            "I": vocabulary.IR,
+            "R": vocabulary.RELAX,
         }[head]
         if rest in known or head == "T" and _is_dtype_or_ptx(rest):
             return

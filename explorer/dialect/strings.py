@@ -193,7 +193,7 @@ class StringChecks:
 
     def _by_name(self, node: ast.Call, special: str) -> None:
         """A call of a function named by a string, run with the kernel."""
-        at = 0 if "packed" in special else 1
+        at = 0 if "packed" in special or special == "call_ffi_kernel" else 1
         name = self._text(node.args[at]) if len(node.args) > at else None
         if name is None:
             self.owner.refuse(node, "a call of a function whose name is not written out")
@@ -202,7 +202,7 @@ class StringChecks:
             known = bool(vocabulary.LLVM.match(name))
         elif special == "call_intrin":
             operator = re.sub(r"^tirx?\.", "", name)
-            known = operator != name and operator in vocabulary.T
+            known = operator != name and operator in vocabulary.TIR
         elif special in ("call_extern", "call_pure_extern"):
             known = known or bool(vocabulary.EXTERN.match(name))
         if not known:

@@ -16,7 +16,7 @@ DTYPE = re.compile(
 )
 SHORT_DTYPES = set("bf16 f16 f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool boolean void".split())
 
-T = set(
+TIR = set(
     """
     Buffer handle match_buffer decl_buffer alloc_buffer sblock_alloc_buffer alloc_local alloc_shared
     buffer buffer_store BufferLoad ptr address_of tvm_access_ptr
@@ -30,8 +30,9 @@ T = set(
     Tuple abs acos acosh asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor
     broadcast cast ceil ceildiv clz comm_reducer copysign cos cosh dp4a erf exp exp10 exp2 fabs
     floor floordiv floormod fma fmod hypot if_then_else infinity isfinite isinf isnan isnullptr
-    ldexp log
-    log10 log1p log2 max max_value min min_value nearbyint nextafter popcount pow q_multiply_shift
+    ldexp
+    log log10 log1p log2 max max_value min min_value nearbyint nextafter popcount pow
+    q_multiply_shift
     q_multiply_shift_per_axis ramp reinterpret round rsqrt selector shift_left shift_right sigmoid
     sin sinh sqrt tan tanh trunc truncdiv truncmod type_annotation undef vectorcombine vectorhigh
     vectorlow vscale get_active_lane_mask ignore_loop_partition masked_load masked_store
@@ -69,14 +70,14 @@ PTX = set(
 CALLS_BY_NAME = set(
     """
     call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin call_intrin
-    call_packed call_cpacked tvm_call_packed tvm_call_cpacked
+    call_packed call_cpacked call_ffi_kernel tvm_call_packed tvm_call_cpacked
     """.split()
 )
 """Calls of something named by a string: allowed for names that are known to be harmless."""
 
-I = {"ir_module", "module_attrs", "module_global_infos", "vdevice", "dummy_global_info", "Range"}  # noqa: E741
+IR = {"ir_module", "module_attrs", "module_global_infos", "vdevice", "dummy_global_info", "Range"}
 
-R = set(
+RELAX = set(
     """
     Any Callable DTensor ExternFunc Object Prim Shape Tensor Tuple TupleGetItem abs acos acosh add
     arange argmax argmin argsort asin asinh assert_op astype atan atanh bitwise_and bitwise_not

@@ -144,7 +144,8 @@ _SAID: tuple[tuple[str, str, str], ...] = (
         ", T.unroll or T.thread_binding.",
     ),
     (
-        r"not enough values to unpack|too many values to unpack|does not support subscript",
+        r"not enough values to unpack|too many values to unpack|does not support subscript|"
+        r"kinds\.size\(\) == bindings",
         "The number of names does not fit the number of loops or axes.",
         "Write as many names as there are extents.",
     ),

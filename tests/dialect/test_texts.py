@@ -285,6 +285,34 @@ def test_what_tvm_prints_is_read_again() -> None:
     assert module(Source(mod.script())).script() == mod.script()
 
 
+SPLIT = """\
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "float32")):
+        T.call_ffi_kernel("main_kernel", A.data, 8, launch_params=["threadIdx.x"], ret_ty="int32")
+
+    @T.prim_func(private=True, s_tir=True)
+    def main_kernel(p: T.handle("float32", "global")):
+        A = T.decl_buffer((8,), data=p)
+        t = T.launch_thread("threadIdx.x", 8)
+        A[t] = T.float32(1)
+"""
+
+
+def test_a_module_split_into_host_and_device_loads() -> None:
+    functions = load(Source(SPLIT)).nest.functions
+    assert {func.name for func in functions} == {"main", "main_kernel"}
+    with pytest.raises(LoadError, match="foreign function 'other'"):
+        load(Source(SPLIT.replace('kernel("main_kernel"', 'kernel("other"')))
+
+
+def test_metadata_is_explained() -> None:
+    text = PLAIN.format(name="Mod", n=8).replace("T.float32(1)", 'metadata["relax"][0]')
+    with pytest.raises(LoadError, match="metadata"):
+        load(Source('metadata = tvm.ir.load_json("{}")\n' + text))
+
+
 def test_a_module_given_out_may_be_changed() -> None:
     source = Source(PLAIN.format(name="Mod", n=8))
     first = module(source)
@@ -341,6 +369,7 @@ def test_what_is_no_module_is_recognised(text: str, what: str, do: str) -> None:
         ("for i in", "for i, j in", 5, "number of names"),
         ("range(8):", "range(8)", 5, "not Python"),
         ("T.float32(1)", "T.float32(1", 8, "not Python"),
+        ("T.axis.spatial(8, i)", 'T.axis.remap("SS", [i])', 7, "number of names"),
     ],
 )
 def test_complaints_are_at_the_users_line(old: str, new: str, line: int, what: str) -> None:

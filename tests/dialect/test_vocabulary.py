@@ -10,11 +10,11 @@ from tvm.script.parser import ir, relax, tirx
 
 from explorer.dialect import vocabulary
 
-TIR = vocabulary.T | vocabulary.CALLS_BY_NAME | vocabulary.SHORT_DTYPES
+NAMED = vocabulary.TIR | vocabulary.CALLS_BY_NAME | vocabulary.SHORT_DTYPES
 NAMES = (
-    [(tirx, name) for name in sorted(TIR)]
-    + [(ir, name) for name in sorted(vocabulary.I)]
-    + [(relax, name) for name in sorted(vocabulary.R)]
+    [(tirx, name) for name in sorted(NAMED)]
+    + [(ir, name) for name in sorted(vocabulary.IR)]
+    + [(relax, name) for name in sorted(vocabulary.RELAX)]
     + [(tirx, f"ptx.{name}") for name in sorted(vocabulary.PTX)]
 )  # fmt: skip
 
@@ -30,10 +30,10 @@ def test_name_exists_and_is_no_module(root: types.ModuleType, name: str) -> None
 
 def test_what_runs_python_is_not_in_it() -> None:
     for name in ("inline", "macro", "jit", "meta_var", "utils", "parser", "entry", "index_map"):
-        assert name not in vocabulary.T
+        assert name not in vocabulary.TIR
         assert hasattr(tirx, name)
     for name in ("emit_te", "macro", "call_py_func", "rewriter", "print"):
-        assert name not in vocabulary.R
+        assert name not in vocabulary.RELAX
 
 
 def test_dtypes_of_tvm_are_known() -> None:

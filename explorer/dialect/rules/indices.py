@@ -60,7 +60,7 @@ def index_dtype(code: Code, context: Context) -> Iterator[Edit]:
             )
         )
         for node in literals:
-            yield code.replace(node, f"T.int64({node.value})")
+            yield code.replace(node, f"T.int64({code.source(node)})")
 
 
 def _sizes(func: ast.FunctionDef, typevars: set[str]) -> tuple[set[str], bool]:
