@@ -47,7 +47,6 @@ class Live:
     """A TVM schedule with named variables.  `lines` is the script so far, after `sch = …`."""
 
     def __init__(self, mod: ir.IRModule) -> None:
-        self.start = mod
         self.sch = s_tir.Schedule(mod, error_render_level="detail")
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -62,12 +61,12 @@ class Live:
     def copy(self) -> Live:
         """An independent copy (about 0.1 ms); variables stay valid in it."""
         twin = Live.__new__(Live)
-        twin.start = self.start
         twin.names = dict(self.names)
         try:
             twin.sch = self.sch.copy()
         except error.InternalError:  # TVM 0.27 can't copy a schedule right after a tensorize
-            twin.names = twin._rebuild(self)
+            self._refresh()
+            twin.sch = self.sch.copy()
         twin.lines = list(self.lines)
         twin.axes = dict(self.axes)
         return twin
@@ -108,8 +107,7 @@ class Live:
         """
         own = ir.IRModule(dict(self.mod.functions_items()), attrs=self.mod.attrs)
         try:
-            self.start = fn(own)
-            self.sch = s_tir.Schedule(self.start, error_render_level="detail")
+            self.sch = s_tir.Schedule(fn(own), error_render_level="detail")
         except REFUSALS as refusal:
             raise explain(label, refusal) from refusal
         self.names.clear()
@@ -235,25 +233,25 @@ class Live:
         from explorer.engine.warm import warm
 
         warm()
-        line = "import tvm.s_tir.tensor_intrin.cuda"
+        # Not `import tvm.…`: in a function that would make `tvm` a local name.
+        line = "from tvm.s_tir.tensor_intrin import cuda as _intrinsics"
         if line not in self.lines:
             self.lines.append(line)
 
-    def _rebuild(self, other: Live) -> dict[str, Any]:
-        """Become a copy of `other` by running its trace again; returns its names for here."""
-        self.sch = s_tir.Schedule(other.start, error_render_level="detail")
-        other.sch.trace.apply_to_schedule(self.sch, remove_postproc=False)
-        pairs = list(zip(other.sch.trace.insts, self.sch.trace.insts, strict=True))
-        twins = {
-            made.__chandle__(): again
-            for old, new in pairs
-            for made, again in zip(old.outputs, new.outputs, strict=True)
-        }
-        return {
-            name: twins[rv.__chandle__()]
-            for name, rv in other.names.items()
-            if rv.__chandle__() in twins
-        }
+    def _refresh(self) -> None:
+        """Put a twin in the place of each root block: TVM then forgets what a tensorize left.
+
+        No trace is left of it, and every variable stays valid.
+        """
+        for _, func in self.mod.functions_items():
+            if not isinstance(func, tirx.PrimFunc) or not isinstance(func.body, s_tir.SBlockRealize):
+                continue
+            old = func.body.block
+            twin = s_tir.SBlock(
+                old.iter_vars, old.reads, old.writes, old.name_hint, old.body, old.init,
+                old.alloc_buffers, old.match_buffers, old.annotations,
+            )  # fmt: skip
+            self.sch.state.replace(sref_of(self.sch, old), twin, {old: twin})
 
     # Names
 

@@ -99,6 +99,19 @@ def test_status_goes_from_cold_to_ready(make_pool):
     assert pool.status().state == "cold"
 
 
+def test_a_verb_that_needs_the_warm_up_waits_for_it(make_pool):
+    slow = Settings(
+        answers="tests.worker.verbs:ANSWERS",
+        warm_up="tests.worker.verbs:slow_warm_up",
+        warm_verbs=("warmed",),
+    )
+    pool = make_pool(slow)
+    pool.start()
+    assert pool.ask("pid", int) > 0
+    assert pool.ask("warmed", list[str]) == ["warm"]
+    assert pool.status().state == "ready"
+
+
 def test_without_warm_up_it_is_ready_once_imported(make_pool):
     pool = make_pool(Settings(answers="tests.worker.verbs:ANSWERS"))
     assert pool.ask("pid", int) > 0

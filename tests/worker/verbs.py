@@ -17,6 +17,7 @@ ANSWERS = {
     for name in (
         "echo", "pid", "hang", "crash", "blow_up", "bad_alloc", "shout", "print_forever", "leave",
         "refuse", "fail", "count", "start_sleeper", "nice", "nothing_here", "garbage", "grow",
+        "warmed",
     )
 }  # fmt: skip
 ANSWERS["not_installed"] = "tests.worker.no_such_module:answer"
@@ -30,6 +31,15 @@ _kept: list[bytearray] = []
 def warm_up() -> None:
     """Stands for importing TVM's intrinsics."""
     WARM.append("warm")
+
+
+def slow_warm_up() -> None:
+    time.sleep(1)
+    WARM.append("warm")
+
+
+def warmed() -> list[str]:
+    return WARM
 
 
 def echo(source: Source, times: int = 1) -> list[Source]:
