@@ -46,6 +46,7 @@ def _statements(
     found: Found, place: Place, body: list[ast.stmt], constants: dict[str, Any]
 ) -> tuple[str, set[int], list[Note]]:
     schedule = ""
+    start: ast.stmt | None = None
     derived: set[str] = set()
     kept: list[ast.stmt] = []
     values: dict[str, ast.stmt] = {}
@@ -56,7 +57,7 @@ def _statements(
                     if kept:
                         break
                     if not args or _is_for(args[0], found, place):
-                        schedule, derived = name, {name}
+                        schedule, derived, start = name, {name}, stmt
                     continue
         if not schedule:
             if isinstance(stmt, ast.Assign):
@@ -82,7 +83,7 @@ def _statements(
         if name in values and values[name] not in seen and values[name] not in kept:
             seen.append(values[name])
     texts = [_dedented(found.code, stmt) for stmt in sorted(seen, key=lambda s: s.lineno) + kept]
-    taken = {line for stmt in [*seen, *kept] for line in _lines(stmt)}
+    taken = {line for stmt in [start, *seen, *kept] if stmt for line in _lines(stmt)}
     return "\n".join([*lines, *texts]) + "\n", taken, []
 
 
