@@ -199,7 +199,8 @@ def own_names(tree: ast.AST) -> Iterator[tuple[ast.Name, set[str]]]:
             stack.append((node.args, params))
             if node.returns is not None:
                 stack.append((node.returns, params))
-            stack += [(child, bound | bound_names(node)) for child in node.body]
+            inside = bound | bound_names(node)
+            stack += [(child, inside) for child in node.body]
             continue
         if isinstance(node, ast.Lambda):
             bound = bound | {arg.arg for arg in node.args.args}
