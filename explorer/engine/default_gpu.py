@@ -15,6 +15,7 @@ from tvm import ir, s_tir, tirx
 from tvm_ffi import structural_equal
 
 from explorer.engine.candidates import SCHEDULED, leaf_blocks, note_of, skip_reason
+from explorer.engine.dlight_words import reason_of
 from explorer.engine.live import Live
 from explorer.engine.places import all_blocks, block_ref, loops_around, sref_of
 from explorer.engine.record import Recorder
@@ -195,9 +196,9 @@ def _why(func: tirx.PrimFunc, refused: StepRefused) -> str:
             return (
                 f"The pass takes the first loops of block {block.name_hint} for its spatial "
                 f"iterators ({order}) by position; here the loops are in another order, so it "
-                f"would bind a reduction. Reorder the loops first. {refused.problem.why}"
+                "would bind a reduction. Reorder the loops first."
             )
-    return refused.problem.why
+    return reason_of(refused)
 
 
 _ONE_STEP = "Blocks without loops of their own run in one thread of one block."

@@ -42,6 +42,10 @@ def kinds(block: s_tir.SBlock) -> str:
     return "".join(letters.get(iv.iter_type, "O") for iv in block.iter_vars)
 
 
+def _buffers(regions: Any) -> str:
+    return f"{len(regions)} buffer{'' if len(regions) == 1 else 's'}"
+
+
 def _count(values: _Values, key: str) -> int:
     return len(values.get(key) or [])
 
@@ -199,10 +203,10 @@ WORDS: dict[str, Callable[[_Values], str]] = {
         f"There must be exactly one block with a reduction; here: {_blocks(v, 'blocks')}."
     ),
     "len(block.reads) != 2": lambda v: (
-        f"{_block(v, 'block')} reads {len(v['block'].reads)} buffers; a matmul reads two."
+        f"{_block(v, 'block')} reads {_buffers(v['block'].reads)}; a matmul reads two."
     ),
     "len(block.writes) != 1": lambda v: (
-        f"{_block(v, 'block')} writes {len(v['block'].writes)} buffers; a matmul writes one."
+        f"{_block(v, 'block')} writes {_buffers(v['block'].writes)}; a matmul writes one."
     ),
     "var in B_axes and var in C_axes": lambda v: (
         f"The spatial iterator {_var(v)} of {_block(v, 'block')} does not index the output "

@@ -15,6 +15,7 @@ from explorer.engine.candidates import leaf_blocks
 from explorer.engine.dlight_tests import NOT_NORMAL, WORDS, kinds, shape
 from explorer.engine.refuse import REFUSALS, explain
 from explorer.engine.xray import Exit, Test, decisive
+from explorer.errors import StepRefused
 
 
 def declined_in_words(rule: str, test: Test | None) -> tuple[str, str]:
@@ -43,7 +44,7 @@ def declined_in_words(rule: str, test: Test | None) -> tuple[str, str]:
 def failed_in_words(rule: str, error: Exception, func: Any) -> tuple[str, str]:
     """The reason of a rule that raised: the primitive and the loop, or the rule's own line."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    reason = explain(rule, error).problem.why if str(error) else type(error).__name__
+    reason = reason_of(explain(rule, error)) if str(error) else type(error).__name__
     inside = [(f, n) for f, n in frames if f"{os.sep}dlight{os.sep}" in f.f_code.co_filename]
     where = ""
     if inside:
@@ -62,6 +63,13 @@ def failed_in_words(rule: str, error: Exception, func: Any) -> tuple[str, str]:
     elif isinstance(error, TypeError) and "NoneType" in str(error):
         own = f"{NOT_NORMAL}, which the rule takes for granted: {shape(func)}."
     return own, f"{where}\n{type(error).__name__}: {error}"
+
+
+def reason_of(refused: StepRefused) -> str:
+    """What and why of a refusal, without the sentence that only says that it was one."""
+    problem = refused.problem
+    what = "" if problem.what.endswith("does not apply here.") else problem.what
+    return " ".join(part for part in (what, problem.why) if part)
 
 
 def _touched(values: dict[str, Any]) -> str:

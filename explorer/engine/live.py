@@ -239,19 +239,25 @@ class Live:
             self.lines.append(line)
 
     def _refresh(self) -> None:
-        """Put a twin in the place of each root block: TVM then forgets what a tensorize left.
+        """Put a twin in the place of each block that holds blocks: TVM works out its scope anew.
 
-        No trace is left of it, and every variable stays valid.
+        A tensorize leaves a block that is gone in the scope around it.  No trace is left of this,
+        and every variable stays valid.
         """
-        for _, func in self.mod.functions_items():
-            if not isinstance(func, tirx.PrimFunc) or not isinstance(func.body, s_tir.SBlockRealize):
+        for var, func in self.mod.functions_items():
+            if not isinstance(func, tirx.PrimFunc):
                 continue
-            old = func.body.block
-            twin = s_tir.SBlock(
-                old.iter_vars, old.reads, old.writes, old.name_hint, old.body, old.init,
-                old.alloc_buffers, old.match_buffers, old.annotations,
-            )  # fmt: skip
-            self.sch.state.replace(sref_of(self.sch, old), twin, {old: twin})
+            for n in reversed(range(len(all_blocks(self.sch, var.name_hint)))):
+                old = all_blocks(self.sch, var.name_hint)[n]
+                inside: list[Any] = []
+                _pre_order(old.body, inside.append)
+                if not any(isinstance(stmt, s_tir.SBlock) for stmt in inside):
+                    continue
+                twin = s_tir.SBlock(
+                    old.iter_vars, old.reads, old.writes, old.name_hint, old.body, old.init,
+                    old.alloc_buffers, old.match_buffers, old.annotations,
+                )  # fmt: skip
+                self.sch.state.replace(sref_of(self.sch, old), twin, {old: twin})
 
     # Names
 

@@ -60,7 +60,7 @@ def test_every_rule_says_which_test_turned_it_away(rule: str, words: str) -> Non
 def test_iterators_are_named() -> None:
     assert "v1 (256) of block C (SSR)" in reason(matmul(), "Reduction", "declined")
     two = matmul().replace("A[vi, vk] * B[vk, vj]", "A[vi, vk] + A[vi, vk]")
-    assert "reads 1 buffers; a matmul reads two" in reason(two, "Matmul", "declined")
+    assert "reads 1 buffer; a matmul reads two" in reason(two, "Matmul", "declined")
 
 
 def test_a_failure_names_primitive_and_loop() -> None:
