@@ -93,6 +93,7 @@ def test_the_old_one_brings_its_schedule_along():
     steps = workbench.steps_of(proposal)
     assert [type(step).op() for step in steps] == [
         "split", "split", "reorder", "bind", "bind", "bind", "bind", "reverse_compute_at",
+        "set_scope",
     ]  # fmt: skip
     build = workbench.build(source, steps, DEFAULT, {})
     (function,) = build.functions
