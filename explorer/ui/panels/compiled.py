@@ -51,7 +51,7 @@ def _kernel(kernel: KernelAnalysis, analysis: Analysis) -> None:
     with facts:
         st.html(
             f'<div class="node-title">{html.escape(kernel.name)}</div>'
-            f"{facts_html(kernel_facts(kernel, analysis))}"
+            f'<div class="prose">{facts_html(kernel_facts(kernel, analysis))}</div>'
         )
     with code:
         what = st.segmented_control(

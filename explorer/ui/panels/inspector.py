@@ -144,7 +144,7 @@ def _steps(desk: Desk, view: View) -> None:
         {"line": short(step), "state": "undone", "why": "", "details": ""}
         for step in current.undone
     ]
-    steplist(rows, key="steplist", height=STEPS_HEIGHT - 66, on_action=_step_action)
+    steplist(rows, key="steplist", height=STEPS_HEIGHT - 84, on_action=_step_action)
 
 
 def _row(step: StepView) -> dict[str, str]:

@@ -29,6 +29,7 @@ def codeview(
     `spans` maps node ids to [first, last] lines; `folds` are (first, last, title) ranges shown
     closed; `pane` names it for marks sent through `link`.
     """
+    text = text.rstrip()
     lines = text.splitlines()
     cut = len(lines) - SHOWN_LINES
     if cut > 0:

@@ -69,7 +69,11 @@ class Graph {
     this.show(this.selected);
     this.rove(this.focus, focused);
     if (this.fitted) this.fit(); else this.scale(this.zoom);
-    if (first) this.centre(); else [this.view.scrollLeft, this.view.scrollTop] = scroll;
+    if (first) { this.centre(); return; }
+    [this.view.scrollLeft, this.view.scrollTop] = scroll;
+    const anchor = this.nodes.get(this.selected ?? this.first);
+    const n = anchor?.getBoundingClientRect(), v = this.view.getBoundingClientRect();
+    if (n && (n.left < v.left || n.right > v.right || n.top < v.top || n.bottom > v.bottom)) this.centre();
   }
 
   // Read the tree back from Graphviz' titles ("n1->n2") and name every node for assistive tools.
@@ -225,8 +229,14 @@ class Graph {
   }
 
   centre() {
-    if (this.sideways) { this.view.scrollLeft = this.view.scrollTop = 0; return; }
-    requestAnimationFrame(() => { this.view.scrollLeft = Math.max(0, (this.view.scrollWidth - this.view.clientWidth) / 2); });
+    requestAnimationFrame(() => {                        // the selected node, else the function, in the middle
+      const g = this.nodes.get(this.selected ?? this.first);
+      if (!g) return;
+      const n = g.getBoundingClientRect(), v = this.view.getBoundingClientRect();
+      this.view.scrollLeft += n.left + n.width / 2 - v.left - v.width / 2;
+      this.view.scrollTop += this.selected ? n.top + n.height / 2 - v.top - v.height / 2 : n.top - v.top - 12;
+      if (this.sideways && !this.selected) this.view.scrollTop = 0;
+    });
   }
 
   zoomBy(factor) { this.fitted = false; this.scale(this.zoom * factor); }

@@ -39,5 +39,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     return li;
   }));
-  list.querySelector(".here")?.scrollIntoView({ block: "nearest" });
+  const here = list.querySelector(".here");               // scrollIntoView would move the page too
+  if (here) list.scrollTop = Math.max(0, here.offsetTop - list.offsetTop + here.offsetHeight - list.clientHeight);
 }

@@ -33,5 +33,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const again = [...bar.children].find((b) => b.dataset.name === old);
   again?.focus({ preventScroll: true });
-  bar.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const now = bar.querySelector('[aria-selected="true"]');
+  if (now && now.offsetLeft + now.offsetWidth > bar.scrollLeft + bar.clientWidth) bar.scrollLeft = now.offsetLeft + now.offsetWidth - bar.clientWidth;
+  if (now && now.offsetLeft < bar.scrollLeft) bar.scrollLeft = now.offsetLeft;
 }

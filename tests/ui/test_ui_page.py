@@ -1,0 +1,93 @@
+"""The page with real workers and without a browser: every graph action is also a button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui import desk as desks
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["app.py"])
+    at = AppTest.from_file(str(APP), default_timeout=120).run()
+    assert not at.exception
+    return at
+
+
+def select(at: AppTest, node: str) -> None:
+    at.session_state["desk"] = desks.select(at.session_state["desk"], node)
+    at.run()
+    assert not at.exception
+
+
+def html(at: AppTest) -> str:
+    return " ".join(str(element.proto.body) for element in at.get("html"))
+
+
+def test_the_first_page_says_what_is_wrong_and_offers_three_cures(page: AppTest) -> None:
+    assert "Matrix multiply" in html(page)
+    assert "No kernel" in html(page)
+    cures = [b.label for b in page.button if b.key and b.key.startswith("cure_")]
+    assert cures[:3] == ["Bind i for me", "Use DefaultGPUSchedule", "Use dlight"]
+
+
+def test_a_loop_is_bound_with_a_button_and_the_step_taken_back(page: AppTest) -> None:
+    select(page, "main/0")
+    page.button(key="offer_bind_Bind to blockIdx.x").click().run()
+    desk = page.session_state["desk"]
+    assert desk.variant == "My schedule"
+    assert [type(step).op() for step in desk.current.steps] == ["bind"]
+    page.button(key="undo").click().run()
+    assert page.session_state["desk"].current.steps == ()
+    page.button(key="redo").click().run()
+    assert len(page.session_state["desk"].current.steps) == 1
+
+
+def test_what_is_not_possible_is_disabled_with_its_reason(page: AppTest) -> None:
+    select(page, "main/0/0/0")
+    button = page.button(key="offer_bind_Bind to blockIdx.x")
+    assert button.disabled
+    assert "reduction" in button.help
+
+
+def test_a_form_splits_and_a_bad_value_is_explained(page: AppTest) -> None:
+    select(page, "main/0")
+    page.button(key="offer_split_Split…").click().run()
+    page.text_input(key="form_main/0_split_factors").set_value("zero, 4")
+    page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
+    assert "zero" in page.warning[0].value
+    page.text_input(key="form_main/0_split_factors").set_value("None, 4")
+    page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
+    step = page.session_state["desk"].current.steps[0]
+    assert step.factors == (None, 4)
+
+
+def test_broken_text_stays_on_the_open_screen_with_its_line(page: AppTest) -> None:
+    before = page.session_state["desk"]
+    page.button(key="open").click().run()
+    page.text_area(key="pasted").set_value("@T.prim_func\ndef f(:\n    pass\n")
+    page.button(key="open_pasted").click().run()
+    assert not page.exception
+    assert page.error[0].value.startswith("Line 2")
+    assert page.session_state["desk"] == before
+    page.button(key="back").click().run()
+    assert "Matrix multiply" in html(page)
+
+
+def test_every_lower_tab_draws(page: AppTest) -> None:
+    page.button(key="cure_strategy:default_gpu").click().run()
+    for tab in ("Findings", "Compare", "Automatic", "Compiler", "Export", "Source"):
+        page.session_state["below"] = tab
+        page.run()
+        assert not page.exception, tab
+    for tab in ("TVMScript", "CUDA", "Host", "Changes"):
+        page.session_state["code"] = tab
+        page.run()
+        assert not page.exception, tab
