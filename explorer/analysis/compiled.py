@@ -12,7 +12,7 @@ _STACK = re.compile(
 )
 _USED = re.compile(r"Used (\d+) registers(?:, used (\d+) barriers)?(.*)")
 _BYTES = re.compile(r"(\d+) bytes (smem|cmem\[\d+\])")
-_PTX_ENTRY = re.compile(r"^\.visible \.entry (\w+)\(", re.MULTILINE)
+_PTX_ENTRY = re.compile(r"^(?:\s*// \.globl\s+\w+\n)?\.visible \.entry (\w+)\(", re.MULTILINE)
 _SECTION = re.compile(r"^//-+ \.(\S+)\s+-+$", re.MULTILINE)
 _LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/")

@@ -34,7 +34,7 @@ _VERBOSE = ("-lineinfo", "--ptxas-options=-v")
 _TOOL_TIMEOUT_S = 60
 _PTXAS = re.compile(r"^\s*ptxas (?:error|fatal)\s*:\s*")
 _ENTRY = re.compile(r"Entry function '(\w+)'")
-_KERNEL = re.compile(r"__global__[^;{]*?\b(\w+)\s*\(")
+_KERNEL = re.compile(r"__global__ (?:__\w+__\([^)]*\)\s*|\w+\s+)*(\w+)\(")
 
 
 def analyse_variant(

@@ -13,6 +13,8 @@ CHECKS: dict[str, Any] = {}
 """Every check by its code; nothing else lists them."""
 
 for _info in pkgutil.iter_modules(__path__):
+    if _info.name == "document":
+        continue  # a program of its own
     _module = importlib.import_module(f"{__name__}.{_info.name}")
     if hasattr(_module, "check"):
         CHECKS[_module.CODE] = _module

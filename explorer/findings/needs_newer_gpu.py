@@ -30,14 +30,16 @@ _INTRINSICS = {
 
 
 def check(ctx: Context) -> Iterable[Finding]:
-    """One finding per kernel and feature."""
+    """One finding per kernel and feature it uses, one per function and type that is emulated."""
     have = capability(ctx.target.arch)
+    if not have:
+        return
+    used: set[tuple[str, str]] = set()
     for launch in launches(ctx):
-        if launch.kernel is None or not have:
-            continue
-        for feature in sorted(set(_features(launch.kernel))):
+        for feature in sorted(set(_features(launch.kernel))) if launch.kernel else ():
             needed, source = FEATURES[feature]
             if have < needed:
+                used.add((launch.function.name, feature))
                 yield finding(
                     CODE, "error" if feature != "float16" else "warning",
                     launch.function, launch.node,
@@ -46,11 +48,25 @@ def check(ctx: Context) -> Iterable[Finding]:
                     f"Choose a target of sm_{needed} or newer.",
                     where=launch.where,
                 )  # fmt: skip
+    for function in ctx.device_functions():
+        for feature in sorted({name for b in function.buffers for name in _types(b.dtype)}):
+            needed, source = FEATURES[feature]
+            if have < needed and (function.name, feature) not in used:
+                yield finding(
+                    CODE, "warning", function, f"function {function.name}",
+                    f"Its buffers are {feature}, which needs sm_{needed} ({source}); for"
+                    f" {ctx.target.arch} TVM emulates it with integer operations.",
+                    f"Choose a target of sm_{needed} or newer.",
+                )  # fmt: skip
 
 
 def _features(kernel: Kernel) -> Iterator[str]:
     for dtype in kernel.dtypes:
-        yield from (name for name in FEATURES if dtype.startswith(name))
+        yield from _types(dtype)
     for intrinsic in kernel.intrinsics:
         if intrinsic in _INTRINSICS:
             yield _INTRINSICS[intrinsic]
+
+
+def _types(dtype: str) -> Iterator[str]:
+    yield from (name for name in FEATURES if dtype.startswith(name))

@@ -33,7 +33,7 @@ def check(ctx: Context) -> Iterable[Finding]:
         for access, pattern in walked(launch.kernel):
             name = f"{access.kind} of {access.buffer}[{access.index}]"
             unknown = pattern.pattern == "data-dependent"
-            if unknown or (pattern.efficiency < POOR and pattern.sectors > 1):
+            if unknown or (pattern.efficiency <= POOR and pattern.sectors > 1):
                 poor.setdefault((access.kind, access.buffer, pattern), []).append(name)
             else:
                 how = f"{pattern.pattern} ({pattern.sectors:.3g})"
