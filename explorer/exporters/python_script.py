@@ -53,7 +53,7 @@ def _imports(material: Material) -> str:
     lines = ["import argparse", "import sys", "", "import numpy as np", "import tvm"]
     lines.append("from tvm import s_tir")
     code = "\n".join(material.lines)
-    if "tensorize(" in code:
+    if "tensorize(" in code and "tensor_intrin" not in code:
         lines.append("from tvm.s_tir.tensor_intrin import cuda as _  # registers the intrinsics")
     if re.search(r"\bdlight\b", code):
         lines.append("from tvm.s_tir import dlight")
