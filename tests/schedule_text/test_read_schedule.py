@@ -18,12 +18,14 @@ from explorer.engine.load import load, module
 from explorer.engine.read_schedule import read_on, read_schedule
 from explorer.engine.record import prim_functions
 from explorer.engine.refuse import REFUSALS
+from explorer.engine.replay import view
 from explorer.engine.trace import plain, steps_of
 from explorer.engine.warm import warm
 from explorer.errors import ScheduleTextError
 from explorer.model.loaded import Source
 from explorer.model.view import Proposal
 from explorer.primitives import decode_steps
+from explorer.primitives.axes import kernels_of, violations
 
 CASES = Path(__file__).parent.parent / "cases"
 WITH_SCHEDULE = sorted(path.parent.name for path in CASES.glob("*/sched.py"))
@@ -212,3 +214,14 @@ def test_main_is_the_only_function_there_is() -> None:
     assert proposal.steps[0]["loop"]["block"]["func"] == "mine"
     assert "mine" in proposal.note
     assert prim_functions(module(source)) == ("mine",)
+
+
+@pytest.mark.parametrize(
+    "name", ["56_nondivisible_tile_shared", "96_cross_thread_reduce_with_shared"]
+)
+def test_a_cooperative_copy_is_no_diagonal_on_the_nest_either(name: str) -> None:
+    proposal = read_schedule(case_source(name), (CASES / name / "sched.py").read_text())
+    shown = view(case_source(name), decode_steps(msgspec.json.encode(proposal.steps)))
+    assert not any(step.refusal for step in shown.steps)
+    for function in shown.nest.functions:
+        assert violations(kernels_of(function)) == []
