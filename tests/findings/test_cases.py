@@ -11,17 +11,6 @@ def errors(source: str, schedule: object = None, **sizes: int) -> set[str]:
     return {f.code for f in found(source, schedule, **sizes) if f.severity == "error"}  # type: ignore[arg-type]
 
 
-def wrap(block: str, function: str) -> object:
-    """Bind an added unit loop: the one thread that DefaultGPUSchedule gives."""
-
-    def apply(sch: s_tir.Schedule) -> None:
-        sch.work_on(function)
-        loop = sch.add_unit_loop(sch.get_sblock(block))
-        sch.bind(loop, "threadIdx.x")
-
-    return apply
-
-
 def test_12_no_block_to_schedule() -> None:
     (only,) = of("no_kernel", found(case("12")))
     assert "T.sblock" in only.cure
