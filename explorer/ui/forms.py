@@ -17,6 +17,7 @@ from explorer.primitives.fields import (
     IntField,
     ListField,
 )
+from explorer.ui import say
 
 OFFERED_FACTORS = 12
 
@@ -36,7 +37,7 @@ def step_form(offer: Offer, function: Function, node: Node, key: str) -> dict[st
     required = [(f, d) for f, d in open_fields(offer) if d is _REQUIRED]
     optional = [(f, d) for f, d in open_fields(offer) if d is not _REQUIRED]
     with st.form(key, border=True):
-        st.markdown(f"**{offer.label.rstrip('…')}**")
+        st.markdown(f"**{say.plain(offer.label.rstrip('…'))}**")
         given = {f.name: _widget(f, d, function, node, key) for f, d in required}
         if optional:
             with st.expander("More"):
@@ -85,7 +86,7 @@ def _factors(field: Field, choices: list[Choice], name: str) -> Any:
     if choices:
         picked = st.pills(
             "Outer × inner", range(min(len(choices), OFFERED_FACTORS)), key=f"{name}_pick",
-            format_func=lambda n: choices[n].label,
+            format_func=lambda n: say.plain(choices[n].label),
         )  # fmt: skip
     typed = st.text_input(
         "Or your own, outermost first", key=name, placeholder="None, 4, 32",

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import workbench
 from explorer.errors import Problem, UserError
 from explorer.model.view import View
-from explorer.ui import ask, moves, state, theme
+from explorer.ui import ask, moves, say, state, theme
 from explorer.ui import desk as desks
 from explorer.ui.components.link import link
 from explorer.ui.desk import Desk
@@ -165,21 +165,15 @@ def variants_only(desk: Desk, strip: DeltaGenerator) -> None:
 
 
 def _failed(problem: Problem) -> None:
-    st.error(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
-    st.caption("The experiment is untouched: every variant and step is still there.")
+    say.problem(problem)
+    say.note("The experiment is untouched: every variant and step is still there.")
     st.button("Try again", type="primary", key="again", on_click=state.background().forgive)
-    if problem.details:
-        with st.expander("Details"):
-            st.code(problem.details, language=None, wrap_lines=True)
 
 
 def _notice(problem: Problem | None) -> None:
     if problem is None or problem.kind == "StepRefused":
         return
-    place = f"Line {problem.line}: " if problem.line else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.error(place + " ".join(part for part in (problem.what, problem.why, problem.do) if part))
+        say.alert(say.sentence(problem))
         st.button("Dismiss", on_click=state.dismiss, key="dismiss")
-    if problem.details:
-        with st.expander("Details"):
-            st.code(problem.details, language=None, wrap_lines=True)
+    say.details(problem.details)

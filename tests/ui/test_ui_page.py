@@ -54,7 +54,7 @@ def test_what_is_not_possible_is_disabled_with_its_reason(page: AppTest) -> None
     select(page, "main/0/0/0")
     button = page.button(key="offer_bind_Bind to blockIdx.x")
     assert button.disabled
-    assert "reduction" in button.help
+    assert "reduction" in button.help.replace("\\", "")
 
 
 def test_a_form_splits_and_a_bad_value_is_explained(page: AppTest) -> None:
@@ -62,7 +62,7 @@ def test_a_form_splits_and_a_bad_value_is_explained(page: AppTest) -> None:
     page.button(key="offer_split_Split…").click().run()
     page.text_input(key="form_main/0_split_factors").set_value("zero, 4")
     page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
-    assert "zero" in page.warning[0].value
+    assert "zero" in html(page)
     page.text_input(key="form_main/0_split_factors").set_value("None, 4")
     page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
     step = page.session_state["desk"].current.steps[0]
@@ -75,7 +75,7 @@ def test_broken_text_stays_on_the_open_screen_with_its_line(page: AppTest) -> No
     page.text_area(key="pasted").set_value("@T.prim_func\ndef f(:\n    pass\n")
     page.button(key="open_pasted").click().run()
     assert not page.exception
-    assert page.error[0].value.startswith("Line 2")
+    assert 'role="alert">Line 2' in html(page)
     assert page.session_state["desk"] == before
     page.button(key="back").click().run()
     assert "Matrix multiply" in html(page)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 from nests import block, function, loop
@@ -9,7 +11,7 @@ from nests import block, function, loop
 from explorer.errors import Problem
 from explorer.model.nest import Nest
 from explorer.model.result import Build, Check, Finding, FunctionBuild, Kernel, RuleOutcome, Time
-from explorer.ui import words
+from explorer.ui import say, words
 from explorer.ui.ask import Result
 from explorer.ui.panels import automatic, findings
 
@@ -115,3 +117,12 @@ def test_the_same_finding_in_many_places_is_one_row() -> None:
     many = tuple(msgspec.structs.replace(ERROR, where=f"A[{n}]") for n in range(30))
     groups = findings.grouped((*many, msgspec.structs.replace(ERROR, code="other")))
     assert [len(group) for group in groups] == [30, 1]
+
+
+@pytest.mark.parametrize(
+    "evil", ["![x](http://a/b.png)", "<img src=x>", "[a](javascript:1)", ":red[x]"]
+)
+def test_labels_and_messages_are_plain_text(evil: str) -> None:
+    assert re.sub(r"\\.", "", say.plain(evil)).isalnum()
+    assert "<img" not in say.inline(evil)
+    assert say.inline("use `T.sblock` & go") == "use <code>T.sblock</code> &amp; go"

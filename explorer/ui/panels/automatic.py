@@ -9,7 +9,7 @@ import streamlit as st
 from explorer import workbench
 from explorer.model.nest import Nest
 from explorer.model.result import RuleOutcome
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.desk import Desk
 from explorer.ui.words import Badge, Tone, badge_html, table_html
 
@@ -47,7 +47,7 @@ def draw(desk: Desk, nest: Nest) -> None:
     if told:
         st.html(outcomes_html(desk.variant, told))
     else:
-        st.caption(
+        say.note(
             f"{desk.variant} was not made by a rule. Run one above; each rule then says whether it "
             "applied, declined or failed, and why."
         )

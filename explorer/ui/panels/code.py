@@ -10,7 +10,7 @@ from explorer.model.nest import Nest
 from explorer.model.result import Build
 from explorer.model.view import View
 from explorer.ui import desk as desks
-from explorer.ui import marks
+from explorer.ui import marks, say
 from explorer.ui.ask import Result
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
@@ -56,12 +56,12 @@ def draw_cuda(built: Result, height: int) -> None:
     if build is None:
         problem = built.problem
         if problem is None:
-            st.info("The CUDA text is being made…")
+            say.note("The CUDA text is being made…")
         else:
-            st.error(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
+            say.problem(problem)
         return
     if not build.source:
-        st.info(_why_no_source(build))
+        say.alert(_why_no_source(build), "calm")
         return
     shown = kernels_of(build)
     lines = [
@@ -80,7 +80,7 @@ def draw_cuda(built: Result, height: int) -> None:
 def draw_host(built: Result, height: int) -> None:
     """The host code that launches the kernels."""
     if built.build is None or not built.build.host:
-        st.info("There is no host code: nothing was built.")
+        say.note("There is no host code: nothing was built.")
         return
     codeview(built.build.host, "cuda", key="host", height=height, label="Host code")
 

@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from explorer.model.result import Build
-from explorer.ui import ask, marks
+from explorer.ui import ask, marks, say
 from explorer.ui import desk as desks
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
@@ -32,7 +32,7 @@ def draw(desk: Desk, results: dict[str, ask.Result]) -> bool:
     names = desks.names(desk)
     st.html(summary(desk, results))
     if len(names) < 2:
-        st.caption("There is one variant so far. New variant above the graph makes another.")
+        say.note("There is one variant so far. New variant above the graph makes another.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         picked = st.pills(
             "Side by side",
@@ -40,6 +40,7 @@ def draw(desk: Desk, results: dict[str, ask.Result]) -> bool:
             selection_mode="multi",
             default=names[:COLUMNS],
             key=f"cmp_{len(names)}",
+            format_func=say.plain,
         )
         what = st.segmented_control(
             "Code", ["CUDA", "TVMScript"], default="CUDA", key="cmp_code", required=True
@@ -143,7 +144,7 @@ def _column(desk: Desk, name: str, what: str | None, result: ask.Result) -> None
     st.html(f'<div class="kernel"><b>{html.escape(name)}</b>{badge_html(badge)}</div>{told}')
     text = _text(desk, name, what)
     if not text:
-        st.info(badge.why or "There is no CUDA text: nothing was built.")
+        say.alert(badge.why or "There is no CUDA text: nothing was built.", "calm")
         return
     codeview(
         text, "cuda" if what == "CUDA" else "python", key=f"cmp_{name}_{what}", height=HEIGHT,

@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from explorer.model.analysis import Analysis, Cliff, KernelAnalysis, Occupancy, Roofline
-from explorer.ui import ask
+from explorer.ui import ask, say
 from explorer.ui.components.codeview import codeview
 from explorer.ui.desk import Desk
 from explorer.ui.words import facts_html, size
@@ -18,19 +18,19 @@ HEIGHT = 420
 def draw(desk: Desk, result: ask.Result) -> bool:
     """The kernels of the current variant as compiled; True while they are being compiled."""
     if result.build is None or not any(f.kernels for f in result.build.functions):
-        st.caption("There is no kernel to compile.")
+        say.note("There is no kernel to compile.")
         return result.waiting != ""
     answer = ask.analysed(desk)
     if answer.problem is not None:
-        st.caption(" ".join(part for part in (answer.problem.what, answer.problem.why) if part))
+        say.note(say.sentence(answer.problem))
         return False
     if answer.value is None:
-        st.caption("NVRTC and ptxas are compiling the kernels…")
+        say.note("NVRTC and ptxas are compiling the kernels…")
         return True
     analysis = answer.value
     if analysis.status != "analysed":
         place = f"CUDA line {analysis.line}: {analysis.text} " if analysis.line else ""
-        st.warning(f"{place}{analysis.reason}")
+        say.alert(f"{place}{analysis.reason}", "warn")
     for kernel in analysis.kernels:
         _kernel(kernel, analysis)
     return False

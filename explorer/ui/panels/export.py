@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import ask
+from explorer.ui import ask, say
 from explorer.ui.desk import Desk
 from explorer.ui.panels.header import file_stem
 from explorer.ui.words import worst
@@ -28,7 +28,7 @@ MIMES = {"python": "text/x-python", "tvmscript": "text/x-python", "trace": "appl
 def draw(desk: Desk, result: ask.Result) -> bool:
     """One row a format; True while something is still being made."""
     if result.waiting:
-        st.caption("The export waits for the verdict, which is written into it.")
+        say.note("The export waits for the verdict, which is written into it.")
         return True
     verdict = worst(result.build) if result.build is not None else None
     check = f"{verdict.status}: {verdict.detail}" if verdict is not None else ""
@@ -50,10 +50,9 @@ def _row(desk: Desk, form: str, title: str, check: str) -> bool:
             st.button(title, key=f"export_{form}", disabled=True, width="stretch")
     with right:
         if answer.value is not None:
-            st.caption(f"{ABOUT[form]} {answer.value.verified}")
+            say.note(f"{ABOUT[form]} {answer.value.verified}")
         elif answer.problem is not None:
-            p = answer.problem
-            st.caption(" ".join(part for part in (p.what, p.why, p.do) if part))
+            say.note(say.sentence(answer.problem))
         else:
-            st.caption(f"{ABOUT[form]} Being made and run once to see that it reproduces…")
+            say.note(f"{ABOUT[form]} Being made and run once to see that it reproduces…")
     return answer.pending

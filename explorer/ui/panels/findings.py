@@ -11,7 +11,7 @@ from explorer.findings import CHECKS
 from explorer.model.nest import Loop, Nest
 from explorer.model.result import Build, Finding
 from explorer.ui import desk as desks
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.desk import Desk
 from explorer.ui.words import Badge, Tone, badge_html, table_html
 
@@ -65,8 +65,8 @@ def callout(desk: Desk, build: Build, nest: Nest) -> None:
     found = errors(build)
     if not found:
         if build.status in ("failed", "refused"):
-            st.error(build.reason)
-            _details(build.details)
+            say.alert(build.reason)
+            say.details(build.details)
         return
     first = found[0]
     more = f" And {len(found) - 1} more below." if len(found) > 1 else ""
@@ -81,7 +81,7 @@ def callout(desk: Desk, build: Build, nest: Nest) -> None:
         )
         for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
             st.button(
-                cure_label(cure_id, nest), key=f"cure_{cure_id}",
+                say.plain(cure_label(cure_id, nest)), key=f"cure_{cure_id}",
                 type="primary" if n == 0 else "secondary",
                 on_click=state.do, args=(moves.cure, cure_id),
             )  # fmt: skip
@@ -90,10 +90,10 @@ def callout(desk: Desk, build: Build, nest: Nest) -> None:
 def draw(desk: Desk, build: Build | None) -> None:
     """All findings of the current variant."""
     if build is None:
-        st.caption("The findings come with the build.")
+        say.note("The findings come with the build.")
         return
     if not build.findings:
-        st.caption("The static checks found nothing to say about this variant.")
+        say.note("The static checks found nothing to say about this variant.")
         return
     rows = [
         [
@@ -114,7 +114,7 @@ def draw(desk: Desk, build: Build | None) -> None:
             st.html('<span class="group">Show in the graph:</span>', width="content")
             for node, where in list(places.items())[:SHOWN_PLACES]:
                 st.button(
-                    shorten(where, 40, placeholder="…"), key=f"goto_{node}",
+                    say.plain(shorten(where, 40, placeholder="…")), key=f"goto_{node}",
                     on_click=state.do, args=(desks.select, node),
                 )  # fmt: skip
 
@@ -143,9 +143,3 @@ def _check_html(code: str) -> str:
         return f"<code>{html.escape(code)}</code>"
     about = "".join(f"<p>{html.escape(part)}</p>" for part in (check.__doc__ or "").split("\n\n"))
     return f"<details><summary>{html.escape(check.TITLE)}</summary>{about}</details>"
-
-
-def _details(text: str) -> None:
-    if text:
-        with st.expander("What TVM said"):
-            st.code(text, language=None, wrap_lines=True)

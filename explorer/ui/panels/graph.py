@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.errors import ToolMissing
 from explorer.model.nest import Nest
 from explorer.ui import desk as desks
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.components.loopgraph import loopgraph, nest_dot
 from explorer.ui.desk import Desk
 
@@ -24,7 +24,7 @@ def draw(desk: Desk, nest: Nest, height: int) -> None:
         dot = nest_dot(nest, only=shown, buffers=buffers)
         loopgraph(dot, key="graph", height=height, on_pick=_pick, on_action=_act)
     except ToolMissing as error:
-        st.error(str(error))
+        say.problem(error.problem)
 
 
 def drawn(desk: Desk, nest: Nest) -> str:

@@ -14,7 +14,7 @@ from explorer.experiment import dump
 from explorer.model.doctor import Tool
 from explorer.model.target import Target
 from explorer.ui import desk as desks
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.desk import Desk
 from explorer.ui.words import Badge, badge_html, facts_html, size, table_html
 from explorer.worker import client
@@ -68,14 +68,16 @@ def _modules(desk: Desk) -> None:
 
 def _target(desk: Desk) -> None:
     current = desk.experiment.target
-    with st.popover(f"Target: {target_name(current)}", key="target_pop", on_change="rerun") as pop:
+    with st.popover(
+        f"Target: {say.plain(target_name(current))}", key="target_pop", on_change="rerun"
+    ) as pop:
         if not pop.open:
             return
         try:
             known = [target.tag for target in workbench.targets()]
             st.html(_limits(workbench.target(current)))
         except UserError as error:
-            st.caption(str(error))
+            say.note(str(error))
             known = []
         options = known if current in known else [current, *known]
         st.selectbox(
@@ -121,7 +123,7 @@ def _machine() -> None:
         try:
             st.html(tools_html(workbench.tools()))
         except UserError as error:
-            st.caption(str(error))
+            say.note(str(error))
 
 
 def tools_html(tools: tuple[Tool, ...]) -> str:
@@ -140,10 +142,12 @@ def tools_html(tools: tuple[Tool, ...]) -> str:
 def _sizes(desk: Desk) -> None:
     known = desk.experiment.sizes
     text = ", ".join(f"{name}={known.get(name, '?')}" for name in desk.loaded.symbols)
-    with st.popover(f"Sizes: {text}", key="sizes_pop"), st.form("sizes", border=False):
-        st.caption("Symbolic sizes need a value where a kernel is checked, bounded or timed.")
+    with st.popover(f"Sizes: {say.plain(text)}", key="sizes_pop"), st.form("sizes", border=False):
+        say.note("Symbolic sizes need a value where a kernel is checked, bounded or timed.")
         given = {
-            name: st.number_input(name, min_value=0, value=known.get(name), step=1, key=f"n_{name}")
+            name: st.number_input(
+                say.plain(name), min_value=0, value=known.get(name), step=1, key=f"n_{name}"
+            )
             for name in desk.loaded.symbols
         }
         if st.form_submit_button("Use these sizes", type="primary"):

@@ -12,7 +12,7 @@ from explorer.model.nest import Function, Nest, Node
 from explorer.model.view import StepView, View
 from explorer.primitives import Offer
 from explorer.ui import desk as desks
-from explorer.ui import forms, moves, state
+from explorer.ui import forms, moves, say, state
 from explorer.ui.components.steplist import steplist
 from explorer.ui.desk import Desk
 from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
@@ -58,11 +58,11 @@ def _group(group: str, found: list[Offer]) -> None:
     if free:
         with st.container(horizontal=True, gap="xxsmall"):
             for offer in found:
-                label = offer.label.removeprefix("Bind to ")
+                label = say.plain(offer.label.removeprefix("Bind to "))
                 st.button(
                     f"{label} :gray[{offer.key}]" if offer.key else label,
                     key=f"offer_{offer.op}_{offer.label}", disabled=bool(offer.refusal),
-                    help=offer.refusal or None,
+                    help=say.plain(offer.refusal) or None,
                     on_click=state.do, args=(moves.take, offer),
                 )  # fmt: skip
     if told := refusals_html(found):
@@ -91,10 +91,7 @@ def _refused(problem: Problem | None) -> None:
     """A refusal is explained where the control is."""
     if problem is None or problem.kind != "StepRefused":
         return
-    st.warning(" ".join(part for part in (problem.what, problem.why, problem.do) if part))
-    if problem.details:
-        with st.expander("What TVM said"):
-            st.code(problem.details, language=None, wrap_lines=True)
+    say.problem(problem, "warn")
 
 
 def _buffer(desk: Desk, nest: Nest) -> bool:

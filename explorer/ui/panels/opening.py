@@ -12,7 +12,7 @@ from explorer import samples
 from explorer.errors import LoadError, Problem, UserError
 from explorer.experiment import Experiment, parse
 from explorer.model.loaded import Source
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.components.codeview import codeview
 from explorer.ui.desk import Desk
 
@@ -114,7 +114,7 @@ def _samples() -> None:
         for sample in samples.samples():
             name, about = st.columns([2, 3], vertical_alignment="top", gap="small")
             name.button(
-                sample.title, key=f"sample_{sample.name}", on_click=open_sample,
+                say.plain(sample.title), key=f"sample_{sample.name}", on_click=open_sample,
                 args=(sample.name,), width="stretch",
             )  # fmt: skip
             about.html(f'<p class="why">{html.escape(sample.about)}</p>')
@@ -156,8 +156,7 @@ def _failure(problem: Problem | None) -> None:
     """Why it did not load: one sentence with a remedy, the line in the text, TVM's words."""
     if problem is None:
         return
-    place = f"Line {problem.line}: " if problem.line else ""
-    st.error(place + " ".join(part for part in (problem.what, problem.why, problem.do) if part))
+    say.alert(say.sentence(problem))
     text = st.session_state.get("failed_text", "")
     if problem.line and text:
         codeview(
@@ -168,6 +167,4 @@ def _failure(problem: Problem | None) -> None:
 
         with st.container(key="link"):
             link(key="failed_link", selected="line", offers=[])
-    if problem.details:
-        with st.expander("Details"):
-            st.code(problem.details, language=None, wrap_lines=True)
+    say.details(problem.details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import ask, moves, state
+from explorer.ui import ask, moves, say, state
 from explorer.ui import desk as desks
 from explorer.ui.components.variantstrip import variantstrip
 from explorer.ui.desk import ORIGINAL, Desk
@@ -64,7 +64,7 @@ def _edit(desk: Desk) -> None:
         state.do(desks.rename, st.session_state[f"rename_{desk.variant}"])
 
     if original:
-        st.caption("The original is never changed. Duplicate it to work on a copy.")
+        say.note("The original is never changed. Duplicate it to work on a copy.")
     else:
         st.text_input(
             "Name", value=desk.variant, key=f"rename_{desk.variant}", on_change=rename,
