@@ -160,6 +160,12 @@ def _guarded_cp_async(statement: Statement, found: re.Match[str]) -> str:
     return f"if ({guard}) {{ {copy} }}{zero}"
 
 
+def _dp4a(statement: Statement, found: re.Match[str]) -> str:
+    signs = ", ".join("signed char" if found[x] == "s" else "unsigned char" for x in "ab")
+    out, a, b, c = (statement.operand(f"%{n}") for n in range(4))
+    return f"{out} = emu_dp4a<{signs}>((unsigned){a}, (unsigned){b}, (int){c});"
+
+
 def _rule(
     pattern: str, write: Callable[[Statement, re.Match[str]], str]
 ) -> tuple[re.Pattern[str], Callable[[Statement, re.Match[str]], str]]:
@@ -188,6 +194,7 @@ _KNOWN = (
         + r"(@!p st\.shared\.(?P<zero>[\w.]+) \[ %\d+ \] , (\{[^}]*\}|%\d+|0) ; )?\}",
         _guarded_cp_async,
     ),
+    _rule(r"dp4a\.(?P<a>[us])32\.(?P<b>[us])32 %0 , %1 , %2 , %3 ", _dp4a),
     _rule(r"cp\.async\.commit_group ", lambda s, f: "emu_cp_commit();"),
     _rule(
         r"cp\.async\.wait_group (?P<n>%\d+|\d+) ",

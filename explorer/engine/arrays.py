@@ -8,13 +8,13 @@ import numpy as np
 from tvm import tirx
 
 from explorer.engine.inputs import DTYPES, Param, Shapes, make
-from explorer.engine.setting import Plan, Setting
+from explorer.engine.setting import Plan, Subject
 
 
 class Arrays:
     """Buffers of one instance as flat arrays, in the order of the function's parameters."""
 
-    def __init__(self, setting: Setting, sizes: dict[str, int], whole_top: int) -> None:
+    def __init__(self, setting: Subject, sizes: dict[str, int], whole_top: int) -> None:
         """`whole_top` bounds whole inputs."""
         self.setting = setting
         self.sizes = sizes

@@ -39,7 +39,7 @@ def difference(
     total = int(got.size)
     if not total:
         return Difference(0, 0)
-    same = (_bits(got) == _bits(expected))
+    same = _bits(got) == _bits(expected)
     if same.all():
         return Difference(0, total)
     if dtype not in EPSILON:

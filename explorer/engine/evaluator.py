@@ -75,12 +75,14 @@ template <class T> REF static T ref_floormod(T a, T b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
   } else return (T)((double)a - floor((double)a / (double)b) * (double)b);
 }
-template <class T> REF static T ref_max(T a, T b) { return a != a ? b : b != b ? a : a > b ? a : b; }
-template <class T> REF static T ref_min(T a, T b) { return a != a ? b : b != b ? a : a < b ? a : b; }
+template <class T> REF static T ref_max(T a, T b) {
+  return a != a ? b : b != b ? a : a > b ? a : b;
+}
+template <class T> REF static T ref_min(T a, T b) {
+  return a != a ? b : b != b ? a : a < b ? a : b;
+}
 REF static double ref_rsqrt(double x) { return 1 / std::sqrt(x); }
 REF static double ref_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-template <class T> struct ref_real { typedef double type; };
-template <> struct ref_real<float> { typedef double type; };
 template <class T, int N> struct ref_buffer {
   T *p;
   int64_t extent[N ? N : 1], stride[N ? N : 1];
@@ -203,7 +205,8 @@ class Writer:
             case tirx.BufferStore():
                 kind = _type(node.buffer)
                 place = self._place(node.buffer, node.indices)
-                self.lines.append(f"{{ {kind} x = ({kind}){self._expr(node.value)}; {place} = x; }}")
+                value = self._expr(node.value)
+                self.lines.append(f"{{ {kind} x = ({kind}){value}; {place} = x; }}")
             case tirx.IfThenElse():
                 self.lines.append(f"if ({self._expr(node.condition)}) {{")
                 self._stmt(node.then_case)
@@ -387,7 +390,8 @@ class Writer:
         if op == "likely":
             return self._expr(args[0])
         if op in _MATH:
-            wide = ", ".join(f"(double){'' if _is_real(a) else '(float)'}{self._expr(a)}" for a in args)
+            casts = ["(double)" if _is_real(arg) else "(double)(float)" for arg in args]
+            wide = ", ".join(cast + self._expr(arg) for cast, arg in zip(casts, args, strict=True))
             return f"(({kind}){_MATH[op]}({wide}))"
         if op in _TESTS:
             return f"{_TESTS[op]}((double)(float){self._expr(args[0])})"

@@ -8,7 +8,7 @@ from explorer.engine.arrays import Arrays
 from explorer.engine.compare import difference
 from explorer.engine.inputs import Param
 from explorer.engine.reference import InvalidInputs
-from explorer.engine.setting import Plan, Setting
+from explorer.engine.setting import Plan, Subject
 from explorer.engine.tolerance import Numerics
 
 HALVINGS = 24
@@ -19,7 +19,7 @@ LLVM_STEPS = 200_000_000
 class Expected:
     """Inputs and results for the plans of one instance."""
 
-    def __init__(self, setting: Setting, arrays: Arrays, numerics: Numerics, steps: int) -> None:
+    def __init__(self, setting: Subject, arrays: Arrays, numerics: Numerics, steps: int) -> None:
         self.setting = setting
         self.arrays = arrays
         self.numerics = numerics
@@ -64,7 +64,10 @@ class Expected:
                 return
             apart = difference(other[at], result[at], param.dtype, self.numerics, whole=False)
             if apart.count:
-                self.disputed = f"{param.name}{list(apart.first)}: {apart.got:.6g} on LLVM, {apart.expected:.6g} evaluated"
+                self.disputed = (
+                    f"{param.name}{list(apart.first)} is {apart.got:.6g} on LLVM and "
+                    f"{apart.expected:.6g} evaluated"
+                )
 
     def _llvm(self, start: list[np.ndarray], plan: Plan) -> list[np.ndarray] | None:
         """Results of the LLVM build; None where there is none or strides are not compact."""
@@ -72,7 +75,8 @@ class Expected:
         if setting.llvm is None:
             return None
         shapes = [arrays.shapes.shape(param.var) for param in setting.params]
-        if any(values.size != np.prod(s, dtype=np.int64) for values, s in zip(start, shapes, strict=True)):
+        counts = [int(np.prod(shape, dtype=np.int64)) for shape in shapes]
+        if counts != [values.size for values in start]:
             return None
         compact = [values.reshape(shape) for values, shape in zip(start, shapes, strict=True)]
         order = arrays.arguments(list(range(len(compact))), plan)
@@ -82,7 +86,7 @@ class Expected:
 
 
 def mostly_nan(results: list[np.ndarray], params: list[Param]) -> bool:
-    """More than a quarter of a result is not a number: the inputs are outside a function's domain."""
+    """More than a quarter of a result is NaN: the inputs are outside the function's domain."""
     for values, param in zip(results, params, strict=True):
         if param.role != "in" and "float" in param.dtype and values.size:
             if np.isnan(values.astype(np.float64)).mean() > 0.25:

@@ -174,7 +174,6 @@ def _find_indices(func: tirx.PrimFunc, params: dict[str, Param]) -> None:
         name: {name} for name, param in params.items() if "int" in param.dtype
     }
     bound: dict[Any, Any] = {}
-    loops: dict[Any, Any] = {}
 
     def sources(expr: Any) -> set[str]:
         """Parameters whose values an expression carries."""
@@ -197,12 +196,7 @@ def _find_indices(func: tirx.PrimFunc, params: dict[str, Param]) -> None:
         for iter_var, value in zip(node.block.iter_vars, node.iter_values, strict=True):
             bound[iter_var.var] = value
 
-    def loop(node: Any) -> None:
-        loops[node.loop_var] = node
-
-    tvm_ffi.structural_walk(
-        func.body, [(tirx.Bind, bind), (s_tir.SBlockRealize, realize), (tirx.For, loop)]
-    )
+    tvm_ffi.structural_walk(func.body, [(tirx.Bind, bind), (s_tir.SBlockRealize, realize)])
 
     def copy(store: Any) -> None:
         name = str(store.buffer.name)
@@ -222,23 +216,22 @@ def _find_indices(func: tirx.PrimFunc, params: dict[str, Param]) -> None:
 
     def store(node: Any) -> None:
         access(node.buffer, node.indices)
-        adds: list[Any] = []
-        tvm_ffi.structural_walk(
-            node.value,
-            (ir.TensorLoad, lambda each: adds.append(each) if each.source.same_as(node.buffer) else None),
-        )
+        adds = [each for each in _loads(node.value) if each.source.same_as(node.buffer)]
         for index in node.indices:
             for name in sources(index):
                 if not adds and not params[name].monotone:
                     params[name].distinct = True
 
+    every_size = [size for param in params.values() for size in param.var.shape]
+
     def bounds(node: Any) -> None:
         for part in (node.extent, node.min):
             for name in sources(part):
-                if _differences(part, name, comes_from) or isinstance(part, ir.TensorLoad) and part is node.min:
+                starts = isinstance(part, ir.TensorLoad) and part is node.min
+                if starts or _differences(part, name, comes_from):
                     params[name].monotone = True
                 elif not params[name].index_of:
-                    params[name].index_of.extend(size for p in params.values() for size in p.var.shape)
+                    params[name].index_of.extend(every_size)
 
     tvm_ffi.structural_walk(func.body, (tirx.For, bounds))
     tvm_ffi.structural_walk(func.body, [(ir.TensorLoad, load), (tirx.BufferStore, store)])
@@ -246,13 +239,15 @@ def _find_indices(func: tirx.PrimFunc, params: dict[str, Param]) -> None:
 
 def _differences(expr: Any, name: str, comes_from: dict[str, set[str]]) -> bool:
     """The expression subtracts two values of one array, as `ptr[i + 1] - ptr[i]` does."""
-    loads: list[Any] = []
-    tvm_ffi.structural_walk(
-        expr,
-        (ir.TensorLoad, lambda load: loads.append(load)
-         if name in comes_from.get(str(load.source.name), ()) else None),
-    )  # fmt: skip
-    return len(loads) >= 2
+    own = [load for load in _loads(expr) if name in comes_from.get(str(load.source.name), ())]
+    return len(own) >= 2
+
+
+def _loads(expr: Any) -> list[Any]:
+    """All loads of an expression."""
+    found: list[Any] = []
+    tvm_ffi.structural_walk(expr, (ir.TensorLoad, found.append))
+    return found
 
 
 class Shapes:

@@ -91,8 +91,8 @@ class Instance:
             return self._no(f"The two references disagree: {self.expected.disputed}.")
         if setting.evaluator is None and setting.llvm is None:
             return self._no(
-                f"No reference: {setting.no_reference}, and LLVM can't build it.  Bounds, races and "
-                "barriers showed nothing."
+                f"No reference: {setting.no_reference}, and LLVM can't build it.  Bounds, races "
+                "and barriers showed nothing."
             )
         return Outcome(self._check("match", f"All elements agree with {self._reference_name()}."))
 
@@ -107,8 +107,9 @@ class Instance:
             return fault
         for at, param in enumerate(self.setting.params):
             found = difference(
-                run.outputs[at], results[at], param.dtype, self.numerics, whole=plan.style == "whole"
-            )
+                run.outputs[at], results[at], param.dtype, self.numerics,
+                whole=plan.style == "whole",
+            )  # fmt: skip
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
@@ -146,8 +147,8 @@ class Instance:
             if found.count:
                 place = int(np.flatnonzero(written)[found.first[0]])
                 text = (
-                    f"{found.count} of {found.total} elements of {param.name} that a sample of blocks "
-                    f"wrote differ; first {self._place(param, place)}: {found.sentence()}."
+                    f"{found.count} of {found.total} elements of {param.name} that a sample of "
+                    f"blocks wrote differ; first {self._place(param, place)}: {found.sentence()}."
                 )
                 return Outcome(self._check("mismatch", text, found.largest))
         return None
@@ -156,7 +157,9 @@ class Instance:
         """What ended the run or raced in it."""
         words, report = self.setting.words, run.report
         if report.fatal == "limit" and self.steps * SECONDS_A_STEP > RUN_LIMIT_S / 4:
-            return self._no(f"Too large to run here: {self.steps:.1e} steps, {RUN_LIMIT_S:.0f} s.")
+            return self._no(
+                f"Too large to run here: {self.steps:.1e} steps in {RUN_LIMIT_S:.0f} s."
+            )
         if report.fatal:
             status, text = words.fatal(report)
             if status == "not_checked":
@@ -226,9 +229,8 @@ class Instance:
 
     def _place(self, param: Param, flat: int) -> str:
         """An element by its index in every dimension."""
-        shape, strides = (
-            self.arrays.shapes.shape(param.var), self.arrays.shapes.strides(param.var),
-        )  # fmt: skip
+        shape = self.arrays.shapes.shape(param.var)
+        strides = self.arrays.shapes.strides(param.var)
         index = []
         for size, step in zip(shape, strides, strict=True):
             index.append(flat // step % size if step else 0)
@@ -254,7 +256,7 @@ class Instance:
         tolerance = "; ".join(self.numerics.sentence(dtype) for dtype in dtypes)
         orders = ", ".join(dict.fromkeys(self.covered.orders))
         blocks = ""
-        if self.covered.blocks < self.covered.all_blocks:
+        if self.fraction < 1:
             blocks = f" on a sample of {self.covered.blocks} of {self.covered.all_blocks} blocks"
         count = len(self.covered.orders)
         return f"{sizes}{count} run{'s' * (count != 1)}{blocks} ({orders}); {tolerance}"

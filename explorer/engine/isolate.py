@@ -1,4 +1,4 @@
-"""Run something dangerous in a forked child: what it does to the process, or how it dies, stays there."""
+"""Run something dangerous in a forked child: how it dies is an answer, too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Died(Exception):
 
 
 def isolated(work: Callable[[], T], kind: type[T], timeout_s: float) -> T:
-    """The answer of `work`, computed in a forked child.  Raises Died; a bug's traceback is in it."""
+    """The answer of `work` from a forked child.  Raises Died; a bug's traceback is in it."""
     receive, send = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()

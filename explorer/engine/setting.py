@@ -15,9 +15,22 @@ from explorer.engine.reference import Evaluator, Llvm
 from explorer.engine.verdict import Words
 
 
-@dataclass
-class Setting:
-    """A function that is ready to run: its host function, its parameters, its references.
+@dataclass(kw_only=True)
+class Subject:
+    """A function to be run: its parameters and its references."""
+
+    func: tirx.PrimFunc
+    params: list[Param]
+    scalars: list[Any]
+    symbols: list[Any]
+    evaluator: Evaluator | None
+    llvm: Llvm | None
+    no_reference: str = ""
+
+
+@dataclass(kw_only=True)
+class Setting(Subject):
+    """A function that is ready to run on the emulated device: its host function, what it may use.
 
     `one_launch` tells that a call launches one kernel once, so that a sample of blocks means
     something.
@@ -25,13 +38,6 @@ class Setting:
 
     machine: Machine
     call: Callable[..., Any]
-    func: tirx.PrimFunc
-    params: list[Param]
-    scalars: list[Any]
-    symbols: list[Any]
-    evaluator: Evaluator | None
-    llvm: Llvm | None
-    no_reference: str
     limits: Limits
     words: Words
     one_launch: bool

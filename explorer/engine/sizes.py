@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from explorer.engine.setting import Setting
+    from explorer.engine.setting import Subject
 
 _ODD = (37, 53, 67, 41, 59, 43)
 _PAST_A_TILE = (129, 65, 33, 131, 67, 35)
 
 
-def size_sets(setting: Setting, given: dict[str, int]) -> Iterator[tuple[dict[str, int], bool]]:
+def size_sets(setting: Subject, given: dict[str, int]) -> Iterator[tuple[dict[str, int], bool]]:
     """Sizes to run, and whether a verdict depends on that run being possible.
 
     The user's sizes come first; the others widen the verdict where the function takes them.
@@ -36,18 +36,17 @@ def size_sets(setting: Setting, given: dict[str, int]) -> Iterator[tuple[dict[st
             yield other, False
 
 
-def stride_symbols(setting: Setting) -> set[str]:
+def stride_symbols(setting: Subject) -> set[str]:
     """Names that occur in strides and in no shape."""
     from explorer.engine.setting import variables
 
-    in_shapes = {str(v.name) for p in setting.params for size in p.var.shape for v in variables(size)}
-    in_strides = {str(v.name) for p in setting.params for s in p.var.strides for v in variables(s)}
+    buffers = [param.var for param in setting.params]
+    in_shapes = {str(v.name) for each in buffers for size in each.shape for v in variables(size)}
+    in_strides = {str(v.name) for each in buffers for step in each.strides for v in variables(step)}
     return in_strides - in_shapes
 
 
-def _with_strides(
-    setting: Setting, sizes: dict[str, int], given: dict[str, int]
-) -> dict[str, int]:
+def _with_strides(setting: Subject, sizes: dict[str, int], given: dict[str, int]) -> dict[str, int]:
     """With strides as given, or those of a compact buffer."""
     from explorer.engine.inputs import Shapes
 

@@ -70,8 +70,8 @@ class Trial:
         if lowered.host.touched:
             touched = ", ".join(lowered.host.touched)
             return _unchecked(
-                f"Cannot run on a GPU: the host code itself reads or writes {touched}, which lies in "
-                "GPU memory."
+                f"Cannot run on a GPU: the host code itself reads or writes {touched}, which lies "
+                "in GPU memory."
             )
         hosted = Hosted(self.name, self.scheduled, self.made)
         program = translate(hosted.source, self.target.arch)
@@ -154,7 +154,7 @@ SHARED_PER_BLOCK = {
     75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448,
     103: 232448, 110: 232448, 120: 101376, 121: 101376,
 }  # fmt: skip
-"""Most shared memory a block may opt in to, bytes: CUDA C++ Programming Guide, compute capabilities."""
+"""Most shared memory of a block, bytes: CUDA C++ Programming Guide, compute capabilities."""
 
 
 def _limits(target: Target) -> Limits:
@@ -164,4 +164,3 @@ def _limits(target: Target) -> Limits:
         static_shared_bytes=49152,
         shared_bytes=SHARED_PER_BLOCK.get(int(digits or 0), 49152),
     )
-

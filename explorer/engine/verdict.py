@@ -31,8 +31,8 @@ class Words:
             return "out_of_bounds", f"{self._outside(event)}{self._by(event.who)}."
         if kind == "misaligned":
             return "out_of_bounds", (
-                f"Misaligned access: {event.bytes} bytes at byte {event.offset} of {event.buffer}; a "
-                f"GPU stops with a misaligned address{self._by(event.who)}."
+                f"Misaligned access: {event.bytes} bytes at byte {event.offset} of {event.buffer}"
+                f"{self._by(event.who)}; a GPU stops with a misaligned address."
             )
         if kind == "array_bounds":
             return "out_of_bounds", (
@@ -49,7 +49,8 @@ class Words:
             return "mismatch", f"{event.why[:1].upper()}{event.why[1:]}{self._line(event.line)}."
         if kind == "arithmetic":
             return "not_checked", f"An integer division by zero in {where}: undefined on a GPU."
-        return "not_checked", f"The emulator could not go on in {where or event.kernel} ({event.why})."
+        place = where or event.kernel or "the kernel"
+        return "not_checked", f"The emulator could not go on in {place} ({event.why or kind})."
 
     def race(self, event: Event) -> str:
         """The sentence for a race: the element and the two threads."""
@@ -57,8 +58,8 @@ class Words:
         assert event.other is not None
         same = "" if event.who.block == event.other.block else " of another block"
         return (
-            f"Race on {self._element(event)}: {self._who(event.other)} {_past(event.other.verb)} and "
-            f"{self._who(event.who)}{same} {_past(event.who.verb)} without a barrier between them"
+            f"Race on {self._element(event)}: {self._who(event.other)} {_past(event.other.verb)} "
+            f"and {self._who(event.who)}{same} {_past(event.who.verb)} without a barrier between"
             f"{self._at(event.other)}{self._at(event.who)}."
         )
 
@@ -136,7 +137,8 @@ def _triple(at: tuple[int, int, int]) -> str:
 
 
 def _past(verb: str) -> str:
-    return {"read": "read it", "write": "wrote it", "atomic": "updated it atomically"}.get(verb, verb)
+    words = {"read": "read it", "write": "wrote it", "atomic": "updated it atomically"}
+    return words.get(verb, verb)
 
 
 def _short(line: str) -> str:

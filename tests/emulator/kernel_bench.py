@@ -111,7 +111,7 @@ def mutants(name: str) -> dict[str, str]:
 
 
 def say(machine: Machine, name: str, text: str) -> str:
-    """"right", or what the emulator found first: a fatal event, "race" or "mismatch"."""
+    """ "right", or what the emulator found first: a fatal event, "race" or "mismatch"."""
     bench = BENCHES[name]
     kernels = Kernels(machine, text)
     for run, order in enumerate(ORDERS):

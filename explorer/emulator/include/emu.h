@@ -256,13 +256,15 @@ EMU_RAW unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
   }
   return r;
 }
-EMU_RAW int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 4; i++) c += (signed char)(a >> 8 * i) * (signed char)(b >> 8 * i);
+template <class A, class B> EMU_RAW int emu_dp4a(unsigned a, unsigned b, int c) {
+  for (int i = 0; i < 4; i++) c += (A)(a >> 8 * i) * (B)(b >> 8 * i);
   return c;
 }
+EMU_RAW int __dp4a(int a, int b, int c) {
+  return emu_dp4a<signed char, signed char>((unsigned)a, (unsigned)b, c);
+}
 EMU_RAW unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
-  for (int i = 0; i < 4; i++) c += (unsigned char)(a >> 8 * i) * (unsigned char)(b >> 8 * i);
-  return c;
+  return (unsigned)emu_dp4a<unsigned char, unsigned char>(a, b, (int)c);
 }
 EMU_RAW int __dp4a(char4 a, char4 b, int c) { return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
 EMU_RAW unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {

@@ -500,8 +500,10 @@ inline void access(const void *pointer, size_t bytes, Verb verb, uintptr_t pc, b
   if (aligned && bytes <= 16 && (uintptr_t)p & (bytes - 1))
     leave("misaligned", "{" + place(r, p, bytes) + "," + me(pc, VERBS[verb]) + "}");
   Fiber *f = cur;
-  if (f->pending) finish_store();
-  if (suspect.region) settle_suspect();
+  if (verb != READ) {  // a read may belong to the statement whose store was announced last
+    if (f->pending) finish_store();
+    if (suspect.region) settle_suspect();
+  }
   if (++f->accesses > 4000000) preempt();
   if (r->constant && verb == READ) return;
   Touch touch{r, p, bytes, verb, pc, uint32_t(pc - image_base), uint16_t(f->index), f->warp_epoch, false};
