@@ -20,7 +20,8 @@ class Access:
 
     `element` and `active` have one row per sample (a block, a warp of it, and a value of every
     loop around) and 32 columns, one per lane: the first element touched, and whether the lane
-    runs this statement at all.  `element` is None when the index depends on data.  `lanes` are
+    runs this statement at all.  `element` is None when the index depends on data or on a size that
+    has no value.  `lanes` are
     the elements one thread touches (a vector access has more than 1); `width_bytes` its bytes.
     """
 
@@ -36,6 +37,8 @@ class Access:
     """The index as TVMScript, for messages."""
     element: Ints | None
     active: Bools
+    by_data: bool = False
+    """The index is read from memory."""
     contiguous: bool = True
     """The elements of a vector access are neighbours in memory."""
     runs_per_thread: float = 1.0

@@ -45,9 +45,9 @@ class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def global_pattern(access: Access) -> GlobalPattern | None:
-    """How warps touch global memory here; None when no sampled lane comes here."""
+    """How warps touch global memory here; None when no sampled lane comes here or a size lacks."""
     if access.element is None:
-        return GlobalPattern(pattern="data-dependent")
+        return GlobalPattern(pattern="data-dependent") if access.by_data else None
     rows = access.active.any(axis=1)
     if not rows.any():
         return None

@@ -200,6 +200,14 @@ class SampledWarps(Walk):
             index=str(use.indices[0]),
             element=None if index is None else np.broadcast_to(index[:, :, 0], shape),
             active=np.broadcast_to(use.where[:, :, 0], shape),
+            by_data=index is None and _reads_memory(use.indices),
             contiguous=index is None or lanes == 1 or bool(np.all(np.diff(index, axis=2) == 1)),
             runs_per_thread=runs,
         )
+
+
+def _reads_memory(indices: tuple[Any, ...]) -> bool:
+    found: list[Any] = []
+    for index in indices:
+        tvm_ffi.structural_walk(index, (ir.TensorLoad, found.append))
+    return bool(found)

@@ -84,11 +84,10 @@ class Context:
         """The lowered kernels of one function, in launch order."""
         return tuple(kernel for kernel in self.kernels if kernel.function == function)
 
-    def assuming(self) -> str:
-        """The sizes used, as a phrase for messages: " (with n = 128)", or ""."""
-        if not self.sizes:
-            return ""
-        return f" (with {', '.join(f'{name} = {value}' for name, value in self.sizes.items())})"
+    def assuming(self, function: Function) -> str:
+        """The sizes used for a function, for messages: " (with n = 128)", or ""."""
+        used = [f"{name} = {self.sizes[name]}" for name in function.symbols if name in self.sizes]
+        return f" (with {', '.join(used)})" if used else ""
 
 
 class Check(Protocol):

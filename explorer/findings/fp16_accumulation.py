@@ -33,7 +33,7 @@ def check(ctx: Context) -> Iterable[Finding]:
                 yield finding(
                     CODE, "info", function, block,
                     f"Block {block.name} accumulates {steps} terms in {store.dtype}"
-                    f"{ctx.assuming()}.",
+                    f"{ctx.assuming(function)}.",
                     "Accumulate in float32 and cast the result once.",
                 )  # fmt: skip
                 break

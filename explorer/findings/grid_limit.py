@@ -25,8 +25,8 @@ def check(ctx: Context) -> Iterable[Finding]:
             if size is not None and size > limit:
                 yield finding(
                     CODE, "error", launch.function, launch.node,
-                    f"blockIdx.{axis} has {size} blocks{ctx.assuming()}, but the limit is {limit}"
-                    f" ({GUIDE}): the launch fails.",
+                    f"blockIdx.{axis} has {size} blocks{ctx.assuming(launch.function)}, but the"
+                    f" limit is {limit} ({GUIDE}): the launch fails.",
                     "Bind that loop to blockIdx.x, or split it over two axes.",
                     where=launch.where,
                 )  # fmt: skip

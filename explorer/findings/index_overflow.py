@@ -34,7 +34,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             if buffer.name in used and count > MOST:
                 yield finding(
                     CODE, "error", function, block,
-                    f"Buffer {buffer.name} has {count} elements{ctx.assuming()} and block"
+                    f"Buffer {buffer.name} has {count} elements{ctx.assuming(function)} and block"
                     f" {block.name} indexes it with int32, which ends at {MOST}.",
                     "Use T.int64 extents for these loops.",
                     where=f"buffer {buffer.name}, block {block.name}",

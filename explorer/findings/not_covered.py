@@ -43,6 +43,6 @@ def check(ctx: Context) -> Iterable[Finding]:
             yield finding(
                 CODE, "error", function, block,
                 f"The loops around block {block.name} run {runs} times, but it has {points} points"
-                f"{ctx.assuming()}: some of {'them' if points > 1 else 'it'} are never computed.",
+                f"{ctx.assuming(function)}: some are never computed.",
                 "Undo the step that changed these loops.",
             )  # fmt: skip

@@ -42,7 +42,7 @@ def check(ctx: Context) -> Iterable[Finding]:
                 yield finding(
                     CODE, "info" if count < 64 * size else "warning", launch.function, launch.node,
                     f"About {_bytes(count)} of {name} are requested, but it has {_bytes(size)}"
-                    f"{ctx.assuming()}: each byte {count / size:.0f} times.",
+                    f"{ctx.assuming(launch.function)}: each byte {count / size:.0f} times.",
                     "Stage it through shared memory: cache_read and compute_at; larger tiles re-use"
                     " more.",
                     where=f"{launch.where}, {name}",

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from explorer.analysis.nests import Region
 from explorer.findings.base import Context, finding
-from explorer.model.nest import Block, Loop
+from explorer.model.nest import Loop, Node
 from explorer.model.result import Finding
 
 CODE = "single_thread"
@@ -42,9 +42,7 @@ def _found(ctx: Context, region: Region, steps: int | None) -> Finding:
         )
         why = "no data-parallel loop"
     else:
-        opaque = any(
-            isinstance(n, Block) and not n.iters for n in region.nodes()
-        )
+        opaque = any(isinstance(n, Loop) and n.inside_block for n in region.nodes())
         why = "its block is opaque" if opaque else "no loop with more than one step is bound"
         cure = (
             "Rewrite the block with T.axis.spatial axes, one block per loop, then bind them."
@@ -61,20 +59,15 @@ def _found(ctx: Context, region: Region, steps: int | None) -> Finding:
     )  # fmt: skip
 
 
-def _steps(ctx: Context, region: Region) -> int | None:
-    """Steps of the longest path below the kernel; None when a size is not known."""
-    best: int | None = 1
-    for node in region.nodes():
-        if isinstance(node, Loop):
-            steps: int | None = 1
-            for other in region.nodes():
-                around = isinstance(other, Loop) and (
-                    node.id == other.id or node.id.startswith(other.id + "/")
-                )
-                if around and isinstance(other, Loop):
-                    extent = ctx.extent(other)
-                    steps = None if steps is None or extent is None else steps * extent
-            if steps is None:
-                return None
-            best = max(best or 1, steps)
-    return best
+def _steps(ctx: Context, region: Region, node: Node | None = None) -> int | None:
+    """How many times the innermost bodies run in all; None when a size is not known."""
+    at = region.root if node is None else node
+    total = 0
+    for child in at.children:
+        below = region.function.node(child)
+        steps = None if below is None else _steps(ctx, region, below)
+        if steps is None:
+            return None
+        total += steps
+    extent = ctx.extent(at) if isinstance(at, Loop) else 1
+    return None if extent is None else extent * max(total, 1)

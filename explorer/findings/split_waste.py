@@ -47,7 +47,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             yield finding(
                 CODE, "warning" if waste >= 10 else "info", function, block,
                 f"split {end}{by} -> {parts}{total} ({waste:.2g} % wasted) in block {block.name}"
-                f"{ctx.assuming()}.",
+                f"{ctx.assuming(function)}.",
                 f"Choose a factor that divides {end}.",
                 where=f"block {block.name}, {value} < {limit}",
             )  # fmt: skip

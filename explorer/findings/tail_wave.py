@@ -33,18 +33,18 @@ def check(ctx: Context) -> Iterable[Finding]:
         if blocks < card.sms:
             yield finding(
                 CODE, "info", launch.function, launch.node,
-                f"{blocks} blocks for {card.sms} SMs of {card.name}{ctx.assuming()}:"
+                f"{blocks} blocks for {card.sms} SMs of {card.name}{ctx.assuming(launch.function)}:"
                 f" {card.sms - blocks} SMs have nothing to do.",
                 "Use smaller blocks, or split a reduction over blocks (rfactor).",
                 where=launch.where,
             )  # fmt: skip
         elif held and blocks > held and blocks % held and (blocks % held) / held < 0.5:
-            waves = blocks / held
+            waves, filled = blocks / held, 100 * (blocks % held) // held
             if waves < 5:
                 yield finding(
                     CODE, "info", launch.function, launch.node,
-                    f"{blocks} blocks are {waves:.2f} waves of {held}{ctx.assuming()}: the last"
-                    f" wave fills {100 * (blocks % held) // held} % of {card.name}.",
+                    f"{blocks} blocks are {waves:.2f} waves of {held}"
+                    f"{ctx.assuming(launch.function)}: the last wave fills {filled} % of {card.name}.",
                     "Choose a grid that is just under a whole number of waves.",
                     where=launch.where,
                 )  # fmt: skip

@@ -28,7 +28,8 @@ def check(ctx: Context) -> Iterable[Finding]:
         threads = launch.threads
         if threads is not None and threads > most:
             shape = " x ".join(str(size) for size in launch.block if size != 1)
-            yield _found(launch, f"{threads} threads a block ({shape}){ctx.assuming()}", most)
+            sizes = ctx.assuming(launch.function)
+            yield _found(launch, f"{threads} threads a block ({shape}){sizes}", most)
         for axis, size, limit in zip("xyz", launch.block, MAX_BLOCK, strict=True):
             if size is not None and limit < size and (threads or 0) <= most:
                 yield _found(launch, f"threadIdx.{axis} has {size} threads", limit)

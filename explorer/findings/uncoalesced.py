@@ -62,7 +62,7 @@ def _poor(
     return finding(
         CODE, "warning", launch.function, launch.node,
         f"The {name} is {how} along threadIdx.x: {pattern.sectors:.3g} sectors per warp request,"
-        f" {pattern.needed:.3g} would do{ctx.assuming()}.",
+        f" {pattern.needed:.3g} would do{ctx.assuming(launch.function)}.",
         "Bind threadIdx.x to the last dimension of the buffer, or go through a shared tile.",
         where=where,
     )  # fmt: skip

@@ -27,7 +27,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             yield finding(
                 CODE, "error", launch.function, launch.node,
                 f"{' and '.join(axes)} {'has' if len(axes) == 1 else 'have'} extent 0"
-                f"{ctx.assuming()}: CUDA refuses such a launch.",
+                f"{ctx.assuming(launch.function)}: CUDA refuses such a launch.",
                 "Return early when a size is 0, or use a schedule with a fixed grid.",
                 where=launch.where,
             )  # fmt: skip

@@ -109,3 +109,12 @@ def test_64_loop_carried() -> None:
 def test_right_schedules_have_no_error(number: str) -> None:
     schedule = None if number == "26" else case_schedule(number)
     assert errors(case(number), schedule) == set()
+
+
+@pytest.mark.parametrize("number", ["63", "64"])
+def test_binding_is_no_cure_for_a_block_that_updates_itself(number: str) -> None:
+    (only,) = of("no_kernel", found(case(number)))
+    assert only.cure_id == ""
+    assert "reads the buffer it writes" in only.cure
+    (other,) = of("no_kernel", found(case("10")))
+    assert other.cure_id.startswith("bind:")
