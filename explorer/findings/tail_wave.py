@@ -44,7 +44,8 @@ def check(ctx: Context) -> Iterable[Finding]:
                 yield finding(
                     CODE, "info", launch.function, launch.node,
                     f"{blocks} blocks are {waves:.2f} waves of {held}"
-                    f"{ctx.assuming(launch.function)}: the last wave fills {filled} % of {card.name}.",
+                    f"{ctx.assuming(launch.function)}: the last wave fills {filled} % of"
+                    f" {card.name}.",
                     "Choose a grid that is just under a whole number of waves.",
                     where=launch.where,
                 )  # fmt: skip
