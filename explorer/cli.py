@@ -1,4 +1,4 @@
-"""The same verbs by command, for scripts and CI: open, compare, export, doctor.
+"""The same verbs by command, for scripts and CI: open, compare, time, export, doctor.
 
 Exit code 0 when the question was answered, 1 when the text can't be loaded or the file can't be
 made, 2 for wrong usage.  With `--json` an error is `{"error": {...}}` on standard output.
@@ -18,8 +18,11 @@ from explorer.cli_options import DEFAULT_WITH, FORMS, make_parser
 from explorer.comparison import ORIGINAL, Question, compare, with_findings
 from explorer.errors import ExperimentError, LoadError, TargetError, UserError
 from explorer.experiment import Experiment, Variant, parse
-from explorer.model.loaded import Source
+from explorer.model.loaded import Loaded, Source
+from explorer.model.race import Method, Where
+from explorer.model.race_report import timing_report
 from explorer.targets import DEFAULT
+from explorer.timing import names_of, run_race, with_race
 from explorer.worker.client import WorkerBug
 
 
@@ -30,7 +33,7 @@ class Usage(Exception):
 def main(argv: list[str] | None = None) -> int:
     """Answer one command; returns the exit code."""
     parser = make_parser(
-        {"open": _open, "compare": _compare, "export": _export, "doctor": _doctor}
+        {"open": _open, "compare": _compare, "time": _time, "export": _export, "doctor": _doctor}
     )
     options = parser.parse_args(argv)
     try:
@@ -71,16 +74,51 @@ def _open(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
+    question, loaded = _question(options)
+    report = compare(question, loaded)
+    if options.time:
+        report = with_race(report, run_race(question, *_race(options)))
+    if options.json:
+        _print_json(msgspec.to_builtins(report))
+    else:
+        print(cli_text.report(report))
+    return 0
+
+
+def _time(options: argparse.Namespace) -> int:
+    question, _ = _question(options)
+    race = run_race(question, *_race(options))
+    report = timing_report(question.target, names_of(question), race)
+    if options.json:
+        _print_json(msgspec.to_builtins(report))
+    else:
+        print(cli_text.timing(report))
+    return 0
+
+
+def _race(options: argparse.Namespace) -> tuple[Where, Method]:
+    where = Where(
+        runner=options.runner, server=options.rpc, tracker=options.tracker, key=options.key,
+        host_triple=options.host_triple, device=options.device, again=options.again,
+    )  # fmt: skip
+    return where, Method(budget_s=options.budget, cache=options.cache)
+
+
+def _question(options: argparse.Namespace) -> tuple[Question, Loaded]:
+    """What `compare` and `time` are asked, and the module it is about."""
     schedules = tuple(_schedule(text) for text in options.schedule)
     experiment = _experiment(options.module)
-    names = options.with_ if options.with_ is not None else _default_names(experiment, schedules)
+    target = options.target or experiment.target
+    names = options.with_
+    if names is None:
+        names = _default_names(experiment, target)
     workbench.start(warm=_needs_intrinsics(names, [text for _, text in schedules]))
     loaded = workbench.open_source(experiment.source)
     known = {variant.name: variant.steps for variant in experiment.variants}
     _check_names(names, known)
     question = Question(
         source=experiment.source,
-        target=options.target or experiment.target,
+        target=target,
         names=tuple(name for name in names if name not in known),
         variants=tuple((name, known[name]) for name in names if name in known),
         schedules=schedules,
@@ -93,12 +131,7 @@ def _compare(options: argparse.Namespace) -> int:
             f"the module has no function {question.function};"
             f" it has {', '.join(sorted(functions))}"
         )
-    report = compare(question, loaded)
-    if options.json:
-        _print_json(msgspec.to_builtins(report))
-    else:
-        print(cli_text.report(report))
-    return 0
+    return question, loaded
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -209,9 +242,11 @@ def _sizes(given: list[str]) -> dict[str, int]:
     return sizes
 
 
-def _default_names(experiment: Experiment, schedules: Any) -> tuple[str, ...]:
+def _default_names(experiment: Experiment, target: str) -> tuple[str, ...]:
     if experiment.variants:
         return tuple(variant.name for variant in experiment.variants)
+    if workbench.resolve(target).kind == "llvm":
+        return (ORIGINAL,)  # the automatic ways are for GPUs
     return DEFAULT_WITH
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from explorer import __version__
+from explorer.model.race import Method
 from explorer.targets import DEFAULT
 
 DEFAULT_WITH = ("original", "default_gpu", "dlight")
@@ -18,10 +19,10 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
-    """The parser; `run` says what each of open, compare, export and doctor calls."""
+    """The parser; `run` says what each of open, compare, time, export and doctor calls."""
     parser = _Parser(prog="python -m explorer", description="Schedule TensorIR modules for CUDA.")
     parser.add_argument("--version", action="version", version=__version__)
-    verbs = parser.add_subparsers(required=True, metavar="open|compare|export|doctor")
+    verbs = parser.add_subparsers(required=True, metavar="open|compare|time|export|doctor")
 
     def verb(name: str, about: str, nargs: str | None = None) -> argparse.ArgumentParser:
         added = verbs.add_parser(name, help=about, description=about)
@@ -32,15 +33,12 @@ def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
 
     verb("open", "Load a module: what was changed, and its loop nest.")
     made = verb("compare", "Build variants side by side.")
-    made.add_argument(
-        "--with", dest="with_", type=_names, metavar="NAMES",
-        help=f"variants, by comma (default {','.join(DEFAULT_WITH)})",
-    )  # fmt: skip
-    made.add_argument(
-        "--schedule", action="append", default=[], metavar="NAME=FILE",
-        help="a schedule (Python or JSON trace) as one more variant",
-    )  # fmt: skip
-    _common(made)
+    _variants(made)
+    made.add_argument("--time", action="store_true", help="time them too (options as of time)")
+    _race(made)
+    timed = verb("time", "Time variants against each other, here or on a remote device.")
+    _variants(timed)
+    _race(timed)
     out = verb("export", "Save a variant as a file that reproduces it.")
     which = out.add_mutually_exclusive_group(required=True)
     which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
@@ -51,6 +49,53 @@ def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
     sick = verb("doctor", "What is installed; or what keeps MODULE from being a kernel.", "?")
     _target(sick)
     return parser
+
+
+def _variants(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--with", dest="with_", type=_names, metavar="NAMES",
+        help=f"variants, by comma (default {','.join(DEFAULT_WITH)})",
+    )  # fmt: skip
+    verb.add_argument(
+        "--schedule", action="append", default=[], metavar="NAME=FILE",
+        help="a schedule (Python or JSON trace) as one more variant",
+    )  # fmt: skip
+    _common(verb)
+
+
+def _race(verb: argparse.ArgumentParser) -> None:
+    usual = Method()
+    group = verb.add_argument_group("timing")
+    group.add_argument("--runner", default="", help="llvm, local_cuda or rpc (default: by target)")
+    group.add_argument("--device", type=int, default=0, metavar="N", help="which GPU (default 0)")
+    group.add_argument("--rpc", default="", metavar="HOST:PORT", help="a TVM RPC server")
+    group.add_argument("--tracker", default="", metavar="HOST:PORT", help="a TVM RPC tracker")
+    group.add_argument("--key", default="", help="the tracker's key: all its devices are used")
+    group.add_argument(
+        "--host-triple", default="", metavar="TRIPLE",
+        help="the server's LLVM triple, where it can't tell it itself",
+    )  # fmt: skip
+    group.add_argument(
+        "--again", action="store_true", help="use a device that was lost a short while ago"
+    )
+    group.add_argument(
+        "--cache", choices=("warm", "flushed"), default=usual.cache,
+        help="last-level cache before each call (default %(default)s)",
+    )  # fmt: skip
+    group.add_argument(
+        "--budget", type=_seconds, default=usual.budget_s, metavar="S",
+        help="seconds to time for (default %(default)g)",
+    )  # fmt: skip
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= 600:
+        raise argparse.ArgumentTypeError("seconds from 0.1 to 600")
+    return value
 
 
 def _common(verb: argparse.ArgumentParser) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded
 from explorer.model.nest import Block, Function, Loop
+from explorer.model.race_report import MeasuredTime, TimingReport
 from explorer.model.report import FunctionReport, Report, VariantReport
 from explorer.model.result import Build
 
@@ -60,7 +63,54 @@ def report(made: Report) -> str:
     parts += ["", table(rows)]
     for variant in made.variants:
         parts += _details(variant)
+    if made.verdicts is not msgspec.UNSET:
+        parts += [f"{v.function}: {v.variant} against {v.other}: {v.words}" for v in made.verdicts]
     return "\n".join(parts)
+
+
+def timing(made: TimingReport) -> str:
+    """A race as tables, one a function and device, then the verdicts and how it was measured."""
+    parts = [f"Target: {made.target}"]
+    if made.warning:
+        parts.append(f"Warning: {made.warning}")
+    for heat in made.heats:
+        place = heat.provenance
+        parts.append(f"\n{heat.function} on {place.device or 'no device'}")
+        rows: list[tuple[str, ...]] = [
+            ("variant", "median us", "95 % interval", "runs", "GFLOP/s", "GB/s", "check", "")
+        ]
+        for variant in made.variants:
+            for time in variant.times:
+                if (time.function, time.device) == (heat.function, place.device):
+                    rows.append((variant.name, *_measured(time)))
+        parts.append(table(rows))
+        for verdict in made.verdicts:
+            if (verdict.function, verdict.device) == (heat.function, place.device):
+                parts.append(f"{verdict.variant} against {verdict.other}: {verdict.words}")
+        parts += [f"Fastest: {heat.winner}"] if heat.winner else []
+        parts += [f"Device lost: {heat.lost}"] if heat.lost else []
+        parts += [f"Note: {note}." for note in place.notes]
+        if place.method:
+            parts.append(
+                f"{place.runner}; TVM {place.tvm}; {place.date}; sizes {place.sizes or 'fixed'}. "
+                f"Method: {place.method}."
+            )
+    return "\n".join(parts)
+
+
+def _measured(time: MeasuredTime) -> tuple[str, ...]:
+    if time.status != "measured":
+        bound = f" Roofline bound: {time.bound_us:.3g} us." if time.bound_us else ""
+        return ("-", "", "", "", "", time.check.status, time.reason + bound)
+    share = f"{100 * time.bound_share:.0f} % of the bound" if time.bound_share else ""
+    return (
+        f"{time.median_us:.2f}", f"{time.low_us:.2f} to {time.high_us:.2f}", str(time.runs),
+        _rate(time.gflops), _rate(time.gbs), time.check.status, share,
+    )  # fmt: skip
+
+
+def _rate(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def _rows(variant: VariantReport) -> list[tuple[str, ...]]:

@@ -71,7 +71,7 @@ def compare(question: Question, loaded: Loaded) -> Report:
 def _variant(question: Question, name: str) -> VariantReport:
     made = Made()
     try:
-        made = _make(question, name)
+        made = make(question, name)
         built, lines = _build(question, made)
     except UserError as error:
         broke = error.problem.kind in ("WorkerDied", "BuildError")
@@ -83,7 +83,8 @@ def _variant(question: Question, name: str) -> VariantReport:
     return variant_report(name, built, lines)
 
 
-def _make(question: Question, name: str) -> Made:
+def make(question: Question, name: str) -> Made:
+    """The steps of a variant.  Raises UserError when it can't be made."""
     for variant, steps in question.variants:
         if variant == name:
             return Made(steps)

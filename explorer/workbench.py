@@ -7,20 +7,23 @@ worker ended); nothing is kept here but TVM's list of targets.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import msgspec
 
 from explorer import cures
 from explorer import targets as target_forms
-from explorer.errors import StepRefused, UserError
+from explorer.errors import Refusal, StepRefused, UserError
 from explorer.experiment import Experiment, Variant
 from explorer.model.analysis import Analysis
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded, Source
+from explorer.model.race import HERE, USUAL, Method, Race, Where
 from explorer.model.result import Build, Check, Compiled, Finding
 from explorer.model.target import Target
 from explorer.model.view import Exported, Proposal, View
 from explorer.primitives import AnyStep, Step
+from explorer.runners import RUNNERS, chosen
 from explorer.worker import client
 
 Steps = tuple[Step, ...]
@@ -31,6 +34,10 @@ STRATEGY_TIMEOUT_S = 60.0
 COMPILE_TIMEOUT_S = 120.0
 CHECK_TIMEOUT_S = 180.0
 EXPORT_TIMEOUT_S = 180.0
+RACE_TIMEOUT_S = 300.0
+"""On top of the budget: waiting for the device, building, the reference."""
+RACE_EXTRA_S = 10.0
+"""For each variant: one that hangs is noticed after a while."""
 
 
 def start(*, warm: bool = True) -> None:
@@ -115,6 +122,39 @@ def check(
         timeout_s=CHECK_TIMEOUT_S,
     )  # fmt: skip
     return dict(verdicts)
+
+
+def race(
+    source: Source,
+    variants: tuple[Variant, ...],
+    target: str,
+    sizes: dict[str, int],
+    *,
+    function: str = "",
+    where: Where = HERE,
+    method: Method = USUAL,
+    on_news: Callable[[Race], None] | None = None,
+) -> client.Job[Race]:
+    """Begin to time variants against each other; `latest` and `on_news` give what is known so far.
+
+    The answer is a race whose rows say what was measured or why not.  `cancel` stops it.
+    """
+    functions = max(len(variants), 1) * RACE_EXTRA_S
+    return client.watch(
+        "race", Race, source, variants, resolve(target), sizes, function, where, method,
+        timeout_s=20 * method.budget_s + RACE_TIMEOUT_S + functions, on_news=on_news,
+    )  # fmt: skip
+
+
+def runners() -> dict[str, str]:
+    """Every runner by name, with its label for menus."""
+    return {name: runner.LABEL for name, runner in RUNNERS.items()}
+
+
+def can_time(target: str, where: Where) -> Refusal | None:
+    """Why code for `target` can't be timed there, as far as this machine can tell, or None."""
+    found = chosen(where, resolve(target))
+    return found if isinstance(found, Refusal) else None
 
 
 def cure(
@@ -203,8 +243,9 @@ def tools() -> tuple[Tool, ...]:
 
 
 __all__ = [
-    "UserError", "analyse", "build", "check", "compile_check", "cure", "export",
+    "UserError", "analyse", "build", "can_time", "check", "compile_check", "cure", "export",
     "export_experiment",
-    "findings", "open_source", "propose", "read_schedule", "resolve", "rules", "start",
+    "findings", "open_source", "propose", "race", "read_schedule", "resolve", "rules", "runners",
+    "start",
     "steps_of", "strategies", "target", "targets", "tools", "view",
 ]  # fmt: skip

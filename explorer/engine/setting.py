@@ -55,8 +55,8 @@ class Plan:
 
 PLANS = (
     Plan("whole", 1, "forward", 0xFF),
-    Plan("real", 2, "backward", 0xFF),
-    Plan("real", 2, "forward", 0xCB),
+    Plan("real", 2, "backward", 0xCB),
+    Plan("real", 2, "forward", 0xFF),
     Plan("real", 3, "shuffled", 0xCB),
 )
 """Whole numbers first: where sums of them are exact, one wrong term shows."""

@@ -21,10 +21,14 @@ def cuda_tags() -> tuple[Target, ...]:
     return tuple(found)
 
 
-def tvm_target(target: Target) -> TvmTarget:
-    """TVM's target with every limit set, and llvm for its host code."""
+def tvm_target(target: Target, triple: str = "") -> TvmTarget:
+    """TVM's target with every limit set, and llvm for its host code.
+
+    `triple` is the LLVM triple of the processor it runs on, "" for this machine's.
+    """
+    host = TvmTarget({"kind": "llvm", "mtriple": triple}) if triple else TvmTarget("llvm")
     if target.kind == "llvm":
-        return TvmTarget("llvm")
+        return host
     options: dict[str, object] = {
         "kind": "cuda",
         "arch": target.arch,
@@ -36,4 +40,4 @@ def tvm_target(target: Target) -> TvmTarget:
     }
     if target.l2_cache_size_bytes is not None:
         options["l2_cache_size_bytes"] = target.l2_cache_size_bytes
-    return TvmTarget(options, TvmTarget("llvm"))
+    return TvmTarget(options, host)

@@ -34,10 +34,15 @@ def work_of(
     """
     kernels = list(_kernels(leaves(scheduled, name)))
     if len(kernels) == 1:
-        everything = leaves(original, name)
-        inside = {key(buffer) for buffer in _allocated(everything, original)}
-        return (_work(everything, sizes, inside),)
+        return (whole_work(original, name, sizes),)
     return tuple(_work(group, sizes, set()) for group in kernels)
+
+
+def whole_work(original: tirx.PrimFunc, name: str, sizes: dict[str, int]) -> Work:
+    """All the work of a function as it came, however it is scheduled."""
+    everything = leaves(original, name)
+    inside = {key(buffer) for buffer in _allocated(everything, original)}
+    return _work(everything, sizes, inside)
 
 
 def _kernels(found: list[Leaf]) -> Iterator[list[Leaf]]:

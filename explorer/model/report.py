@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from explorer.model.loaded import Migration
@@ -49,6 +51,11 @@ class TimeReport(msgspec.Struct, frozen=True, omit_defaults=True):
     status: str
     reason: str
     median_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
+    runs: int = 0
+    runner: str = ""
+    device: str = ""
 
 
 class FunctionReport(msgspec.Struct, frozen=True):
@@ -86,11 +93,12 @@ class VariantReport(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All variants of a module for one target."""
+    """All variants of a module for one target; `verdicts` only where they were timed."""
 
     target: str
     migrations: tuple[MigrationReport, ...]
     variants: tuple[VariantReport, ...]
+    verdicts: Any = msgspec.UNSET
 
 
 def variant_report(name: str, build: Build, steps: tuple[str, ...]) -> VariantReport:

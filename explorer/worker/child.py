@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from explorer.engine import progress
 from explorer.errors import Problem, UserError
 from explorer.primitives import AnyStep, Step
 from explorer.worker import frames
@@ -38,6 +39,7 @@ ANSWERS: Table = {
     "compile_check": "explorer.engine.compile_check:compile_check",
     "analyse": "explorer.engine.analyse:analyse_variant",
     "check": "explorer.engine.check:check",
+    "race": "explorer.engine.race:race",
     "export": "explorer.engine.export:export",
     "cuda_tags": "explorer.engine.targets:cuda_tags",
     "strategies": "explorer.engine.propose:strategies",
@@ -85,10 +87,17 @@ def serve(connection: socket.socket, answers: str, answer_bytes: int, *, warm: b
     frames.send(connection, frames.Hello(os.getpid(), warm))
     while (data := frames.receive_bytes(connection)) is not None:
         os.ftruncate(2, 0)  # the log holds the last request only
-        reply = _reply(table, data, answer_bytes)
+        with progress.told_to(partial(_so_far, connection)):
+            reply = _reply(table, data, answer_bytes)
         frames.send(connection, reply)
         if reply.retire:
             return
+
+
+def _so_far(connection: socket.socket, value: Any) -> None:
+    """Send what a request has found so far."""
+    so_far = msgspec.Raw(msgspec.json.encode(value, enc_hook=_plain))
+    frames.send(connection, frames.Reply(so_far=so_far))
 
 
 def _reply(table: Table, data: bytes, answer_bytes: int) -> frames.Reply:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -65,6 +65,17 @@ def submit(verb: str, answer: type[T], *args: Any, timeout_s: float = 60.0) -> J
     return _pool.submit(verb, answer, *args, timeout_s=timeout_s)
 
 
+def watch(
+    verb: str,
+    answer: type[T],
+    *args: Any,
+    timeout_s: float = 60.0,
+    on_news: Callable[[T], None] | None = None,
+) -> Job[T]:
+    """Ask what takes long; `Job.latest` is what it has found so far, `Job.cancel` stops it."""
+    return _pool.watch(verb, answer, *args, timeout_s=timeout_s, on_news=on_news)
+
+
 def status() -> Status:
     """How far the workers are, at no cost."""
     return _pool.status()
@@ -86,4 +97,5 @@ __all__ = [
     "status",
     "submit",
     "wait_until_ready",
+    "watch",
 ]

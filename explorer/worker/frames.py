@@ -27,12 +27,14 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer: exactly one of `ok`, `problem` (a user error) or `bug` (a traceback) is set.
+    """One answer: one of `ok`, `so_far`, `problem` (a user error) or `bug` (a traceback) is set.
 
-    `retire` asks the client to use this process no more: it ran out of memory.
+    `retire` asks the client to use this process no more: it ran out of memory.  `so_far` is no
+    answer yet but what was found so far; as many as there are come before the answer.
     """
 
     ok: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    so_far: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     problem: Problem | None = None
     bug: str = ""
     retire: bool = False

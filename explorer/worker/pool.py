@@ -43,12 +43,33 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class Job(Future[T]):
-    """Work in the background; `cancel` also stops it when it has begun."""
+    """Work that nobody waits for; `cancel` also stops it when it has begun.
 
-    def __init__(self) -> None:
+    `latest` is what it has found so far, for verbs that tell; `on_news`, if given, is called with
+    each, in a thread of the pool.  One that is `urgent` gets a child that yields to nobody.
+    """
+
+    def __init__(
+        self,
+        answer: Any = None,
+        *,
+        urgent: bool = False,
+        on_news: Callable[[T], None] | None = None,
+    ) -> None:
         super().__init__()
         self.child: Child | None = None
+        self.urgent = urgent
+        self.latest: T | None = None
+        self._answer = answer
+        self._on_news = on_news
         self._stopped = False
+
+    def so_far(self, value: msgspec.Raw) -> None:
+        """Note what it has found so far."""
+        latest: T = msgspec.json.decode(value, type=self._answer)
+        self.latest = latest
+        if self._on_news is not None:
+            self._on_news(latest)
 
     def cancel(self) -> bool:
         """Stop it.  False when it is already done; afterwards `result` raises CancelledError."""
@@ -115,13 +136,27 @@ class Pool:
 
     def submit(self, verb: str, answer: type[T], *args: Any, timeout_s: float = 60.0) -> Job[T]:
         """Ask in the background; the job's `result` gives or raises what `ask` would."""
-        job: Job[T] = Job()
+        job: Job[T] = Job(answer)
         with self._free:
             if len(self._workers) < self._threads:
                 worker = threading.Thread(target=self._work, daemon=True, name="worker-background")
                 self._workers.append(worker)
                 worker.start()
         self._queue.put((job, (verb, answer, args, timeout_s)))
+        return job
+
+    def watch(
+        self,
+        verb: str,
+        answer: type[T],
+        *args: Any,
+        timeout_s: float = 60.0,
+        on_news: Callable[[T], None] | None = None,
+    ) -> Job[T]:
+        """Ask what takes long and tells what it finds: a child and a thread of its own, at once."""
+        job: Job[T] = Job(answer, urgent=True, on_news=on_news)
+        work = (job, (verb, answer, args, timeout_s))
+        threading.Thread(target=self._do, args=work, daemon=True, name="worker-watch").start()
         return job
 
     def status(self) -> Status:
@@ -175,13 +210,14 @@ class Pool:
         last: bool = False,
     ) -> frames.Reply:
         """Raises WorkerDied, or Lost when it is worth another try and not the `last` one."""
-        child = self._take(request.verb, affinity, timeout_s, background=job is not None, last=last)
+        aside = job is not None and not job.urgent
+        child = self._take(request.verb, affinity, timeout_s, background=aside, last=last)
         healthy = False
         try:
             if job is not None:
                 job.hold(child)
             child.greet(START_TIMEOUT_S)
-            reply = child.ask(request, timeout_s)
+            reply = child.ask(request, timeout_s, None if job is None else job.so_far)
             child.affinity = affinity
             healthy = not reply.retire
             return reply
@@ -195,15 +231,18 @@ class Pool:
     def _work(self) -> None:
         """A background thread: one job after another, until None comes."""
         while (item := self._queue.get()) is not None:
-            job, (verb, answer, args, timeout_s) = item
-            if not job.set_running_or_notify_cancel():
-                continue
-            try:
-                result = self._answer(verb, answer, args, timeout_s, job)
-            except BaseException as error:  # noqa: BLE001  handed on to whoever asks for the result
-                job.set_exception(CancelledError() if job.cancelled() else error)
-            else:
-                job.set_result(result)
+            self._do(*item)
+
+    def _do(self, job: Job[Any], request: tuple[Any, ...]) -> None:
+        verb, answer, args, timeout_s = request
+        if not job.set_running_or_notify_cancel():
+            return
+        try:
+            result = self._answer(verb, answer, args, timeout_s, job)
+        except BaseException as error:  # noqa: BLE001  handed on to whoever asks for the result
+            job.set_exception(CancelledError() if job.cancelled() else error)
+        else:
+            job.set_result(result)
 
     # Children
 

@@ -149,19 +149,33 @@ class Child:
             self.hello = self._decode(data, frames.Hello)
         return self.hello
 
-    def ask(self, request: frames.Request, timeout_s: float) -> frames.Reply:
-        """Send and wait for the reply.  Raises Lost with a sentence when there is none."""
+    def ask(
+        self,
+        request: frames.Request,
+        timeout_s: float,
+        so_far: Callable[[msgspec.Raw], None] | None = None,
+    ) -> frames.Reply:
+        """Send and wait for the reply; `so_far` gets what comes before it.
+
+        Raises Lost with a sentence when there is none.
+        """
+        deadline = time.monotonic() + timeout_s
         try:
             self._connection.settimeout(timeout_s)
             frames.send(self._connection, request)
         except OSError as error:  # it died while nobody asked it anything
             raise Lost(self._obituary(), innocent=not self._killed) from error
-        data = self._receive(time.monotonic() + timeout_s)
-        if data is None:
-            self._where()
-            self.kill(f"It did not finish within {timeout_s:g} s and was stopped.")
-            raise Lost(self._killed)
-        return self._decode(data, frames.Reply)
+        while True:
+            data = self._receive(deadline)
+            if data is None:
+                self._where()
+                self.kill(f"It did not finish within {timeout_s:g} s and was stopped.")
+                raise Lost(self._killed)
+            reply = self._decode(data, frames.Reply)
+            if reply.so_far is msgspec.UNSET:
+                return reply
+            if so_far is not None:
+                so_far(reply.so_far)
 
     def kill(self, why: str) -> None:
         """End the child and everything it started; a thread that waits for it gets Lost(why)."""

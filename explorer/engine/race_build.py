@@ -1,0 +1,103 @@
+"""Variants made ready to run: built for a device, exported to a file for another machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tvm import ir, tirx
+from tvm.support import tar
+
+from explorer.emulator import compiler as cc
+from explorer.engine.build import build_module
+from explorer.engine.failures import last_line
+from explorer.engine.lower import LOWERING_ERRORS, only
+from explorer.engine.race_lane import forking
+from explorer.engine.replay import replay
+from explorer.engine.targets import tvm_target
+from explorer.experiment import Variant
+from explorer.model.loaded import Source
+from explorer.model.result import FunctionBuild
+from explorer.model.target import Target
+
+
+@dataclass
+class Starter:
+    """A variant of one function: its module, or why it can't start."""
+
+    name: str
+    mod: ir.IRModule | None = None
+    reason: str = ""
+
+
+def starters(
+    source: Source, variants: tuple[Variant, ...], target: Target, sizes: dict[str, int],
+    function: str,
+) -> dict[str, list[Starter]]:  # fmt: skip
+    """The variants of each function that some variant builds (or of `function`), in order."""
+    made: list[tuple[str, ir.IRModule, dict[str, FunctionBuild], str]] = []
+    for variant in variants:
+        done = replay(source, variant.steps)
+        refusal = done.refusals[0].sentence() if done.refusals else ""
+        built = build_module(done.live.mod, done.state.nest, target, sizes)
+        made.append(
+            (variant.name, done.live.mod, {each.name: each for each in built.functions}, refusal)
+        )
+    names: dict[str, None] = {function: None} if function else {}
+    if not function:
+        for _, _, functions, _ in made:
+            names |= {name: None for name, each in functions.items() if each.status != "skipped"}
+    return {
+        name: [_starter(variant, mod, functions.get(name), refusal)
+               for variant, mod, functions, refusal in made]
+        for name in names
+    }  # fmt: skip
+
+
+def _starter(
+    variant: str, mod: ir.IRModule, function: FunctionBuild | None, refusal: str
+) -> Starter:
+    if refusal:
+        return Starter(variant, reason=f"A step does not apply. {refusal}")
+    if function is None:
+        return Starter(variant, reason="This variant has no such function.")
+    if function.status != "built":
+        return Starter(variant, reason=f"Not built. {function.reason}")
+    return Starter(variant, mod)
+
+
+def compile_for(starter: Starter, function: str, target: Target, triple: str) -> Any:
+    """The runtime module of a variant, or None with its `reason` set."""
+    assert starter.mod is not None
+    with forking:
+        try:
+            return tirx.build(only(starter.mod, function), target=tvm_target(target, triple))
+        except LOWERING_ERRORS as failure:
+            starter.reason = f"Not built for the device. {last_line(str(failure))}"
+            return None
+
+
+def export(built: Any, folder: Path, name: str, *, link: bool) -> Path:
+    """The module as a file for another machine.  Raises one of LOWERING_ERRORS.
+
+    With `link` it is a shared library, made by the C++ compiler here; else the object files, which
+    the server links with a C++ compiler of its own.
+    """
+    path = folder / f"{name}{'.so' if link else '.tar'}"
+    with forking:
+        if link:
+            built.export_library(str(path))
+        else:
+            built.export_library(str(path), fcompile=tar.tar)
+    return path
+
+
+def can_link(triple: str, own: str) -> bool:
+    """The C++ compiler here makes libraries for that processor."""
+    return cc.find_compiler() is not None and _machine(triple) == _machine(own)
+
+
+def _machine(triple: str) -> str:
+    parts = triple.split("-")
+    return f"{parts[0]} {'linux' in parts}"

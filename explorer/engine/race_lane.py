@@ -1,0 +1,102 @@
+"""One device as the race sees it: a process that runs variants there, ended when it hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+from typing import Any
+
+import msgspec
+
+from explorer.engine import race_track
+from explorer.engine.race_material import Material
+from explorer.engine.race_track import PACKET_BYTES, Order, Told
+from explorer.model.race import Where
+from explorer.runners import Place, Runner
+
+HELLO_S = 60.0
+LOAD_S = 60.0
+
+forking = threading.Lock()
+"""Held while a process is forked and while TVM compiles: a fork in the middle of LLVM's work would
+leave the new process with LLVM's locks taken."""
+
+
+class Gone(Exception):
+    """The process or its device is not there any more; the message is a sentence."""
+
+
+class Lane:
+    """Start it, load variants, give turns.  Every method but `close` raises Gone."""
+
+    def __init__(
+        self, runner: Runner, place: Place, where: Where, session_s: float, material: Material,
+        modules: dict[int, Any],
+    ) -> None:  # fmt: skip
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._line = ours
+        with forking:
+            self._pid = os.fork()
+            if self._pid == 0:
+                ours.close()
+                race_track.run(theirs, runner, place, where, session_s, material, modules)
+        theirs.close()
+        self.hello = self._hear(HELLO_S)
+
+    def load(self, variant: int, file: str = "") -> None:
+        """Load a variant's module, or the file it was exported to."""
+        self._ask(Order("load", variant, file), LOAD_S)
+
+    def turn(self, variant: int, plan: int, calls: int, flush: bool, timeout_s: float) -> Told:
+        """One turn of a variant."""
+        return self._ask(Order("turn", variant, "", plan, calls, flush), timeout_s)
+
+    def close(self) -> None:
+        """End the process and everything it started."""
+        self._line.close()
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+    def _ask(self, order: Order, timeout_s: float) -> Told:
+        try:
+            self._line.send(msgspec.json.encode(order))
+        except OSError:
+            raise Gone(self._ended()) from None
+        return self._hear(timeout_s)
+
+    def _hear(self, timeout_s: float) -> Told:
+        self._line.settimeout(timeout_s)
+        try:
+            data = self._line.recv(PACKET_BYTES)
+        except TimeoutError:
+            self.close()
+            raise Gone(f"no answer within {timeout_s:.0f} s; it was stopped") from None
+        except OSError:
+            data = b""
+        if not data:
+            raise Gone(self._ended())
+        told: Told = msgspec.json.decode(data, type=Told)
+        if told.failed:
+            self.close()
+            raise Gone(told.failed)
+        return told
+
+    def _ended(self) -> str:
+        """How the process ended."""
+        self._line.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        try:
+            _, status = os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            return "its process is gone"
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            return f"its process crashed ({signal.Signals(-code).name})"
+        return f"its process ended with status {code}"
