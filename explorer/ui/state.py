@@ -1,4 +1,5 @@
-"""The one place that touches `st.session_state`: the desk, the last notice, and which screen is up.
+"""What a browser tab holds: the desk, the last notice, which screen is up.  Panels read no more of
+`st.session_state` than their own controls.
 
 A panel hangs `do(move, …)` on a control: the move runs before the page is drawn again, so that one
 click is one run.  Whatever the user can repair becomes a notice; the desk stays as it was.

@@ -144,15 +144,18 @@ def _sizes(desk: Desk) -> None:
     text = ", ".join(f"{name}={known.get(name, '?')}" for name in desk.loaded.symbols)
     with st.popover(f"Sizes: {say.plain(text)}", key="sizes_pop"), st.form("sizes", border=False):
         say.note("Symbolic sizes need a value where a kernel is checked, bounded or timed.")
-        given = {
-            name: st.number_input(
+        for name in desk.loaded.symbols:
+            st.number_input(
                 say.plain(name), min_value=0, value=known.get(name), step=1, key=f"n_{name}"
             )
-            for name in desk.loaded.symbols
-        }
-        if st.form_submit_button("Use these sizes", type="primary"):
-            state.do(_checked_sizes, {k: int(v) for k, v in given.items() if v is not None})
-            st.rerun()
+        st.form_submit_button("Use these sizes", type="primary", on_click=_change_sizes)
+
+
+def _change_sizes() -> None:
+    desk = state.desk()
+    names = desk.loaded.symbols if desk is not None else ()
+    given = {name: st.session_state.get(f"n_{name}") for name in names}
+    state.do(_checked_sizes, {name: int(v) for name, v in given.items() if v is not None})
 
 
 def _checked_sizes(desk: Desk, sizes: dict[str, int]) -> Desk:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from textwrap import shorten
+from typing import Any
 
 import streamlit as st
 
@@ -80,11 +81,11 @@ def refusals_html(found: list[Offer]) -> str:
 
 
 def _form(offer: Offer, function: Function, node: Node) -> None:
-    given = forms.step_form(offer, function, node, key=f"form_{node.id}_{offer.op}")
-    st.button("Cancel", on_click=state.do, args=(desks.close_form,), key="cancel_form")
-    if given is not None:
+    def send(given: dict[str, Any]) -> None:
         state.do(moves.fill, offer, given, function)
-        st.rerun()
+
+    forms.step_form(offer, function, node, f"form_{node.id}_{offer.op}", send)
+    st.button("Cancel", on_click=state.do, args=(desks.close_form,), key="cancel_form")
 
 
 def _refused(problem: Problem | None) -> None:

@@ -134,20 +134,23 @@ def _open_pasted() -> None:
     open_text(st.session_state["pasted"] or "", "Pasted text")
 
 
+def _open_uploaded() -> None:
+    file = st.session_state["upload"]
+    if file is not None:
+        open_upload(file.name, file.getvalue())
+
+
 def _open_typed() -> None:
     open_path(st.session_state["path"] or "")
 
 
 def _files() -> None:
     st.html('<div class="node-title">A file</div>')
-    file = st.file_uploader(
+    st.file_uploader(
         "A module (.py, .txt, .ipynb), a saved experiment or a schedule (.py, .json)",
         type=["py", "txt", "json", "ipynb"], key="upload", max_upload_size=1,
+        on_change=_open_uploaded,
     )  # fmt: skip
-    if file is not None and st.session_state.get("uploaded") != file.file_id:
-        st.session_state["uploaded"] = file.file_id
-        open_upload(file.name, file.getvalue())
-        st.rerun()
     st.text_input("Or a path on this machine", key="path", placeholder="module.py")
     st.button("Open the path", key="open_path", on_click=_open_typed)
 

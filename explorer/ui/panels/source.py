@@ -15,23 +15,29 @@ from explorer.ui.words import table_html
 
 
 def line(desk: Desk) -> None:
-    """One line above the graph when the text was changed or holds a schedule."""
+    """One line above the graph when text was changed or left alone, or holds a schedule."""
     loaded = desk.loaded
-    if not loaded.migrations and not loaded.schedule:
+    told = remarks(loaded)
+    if not told and not loaded.schedule:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="source_line"):
-        if loaded.migrations:
-            count = len(loaded.migrations)
-            st.html(
-                f'<p class="why">Older text: {count} {"line was" if count == 1 else "lines were"} '
-                "rewritten for today's dialect. Source below shows each change.</p>",
-                width="stretch",
-            )
+        st.html(f'<p class="why">{html.escape(told)}</p>', width="stretch")
         if loaded.schedule:
             st.button(
                 "Open the schedule found in the text", key="found_schedule", type="primary",
                 on_click=state.do, args=(moves.schedule_text, loaded.schedule, "From the text"),
             )  # fmt: skip
+
+
+def remarks(loaded: Loaded) -> str:
+    """What was done to the text, in one or two sentences; "" when it was taken as it is."""
+    parts = []
+    if count := len(loaded.migrations):
+        lines = "line was" if count == 1 else "lines were"
+        parts.append(f"Older text: {count} {lines} rewritten for today's dialect.")
+    if count := len(loaded.notes):
+        parts.append(loaded.notes[0].message if count == 1 else f"{count} notes about the text.")
+    return " ".join([*parts, "Source below has the details."]) if parts else ""
 
 
 def draw(desk: Desk) -> None:
