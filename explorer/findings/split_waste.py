@@ -9,17 +9,16 @@ What to try: a factor that divides the extent, or pad the buffers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from explorer.analysis.extents import evaluate
+from explorer.analysis.guards import comparisons, names
 from explorer.analysis.nests import loops_on_path
 from explorer.findings.base import Context, finding
 from explorer.model.result import Finding
 
 CODE = "split_waste"
 TITLE = "A split that does not divide"
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(ctx: Context) -> Iterable[Finding]:
@@ -27,9 +26,9 @@ def check(ctx: Context) -> Iterable[Finding]:
     seen: set[tuple[str, int, int]] = set()
     for function, block, _ in ctx.blocks():
         loops = {loop.name: ctx.extent(loop) for loop in loops_on_path(function, block)}
-        for value, limit in _guards(block.predicate or ""):
+        for value, limit in comparisons(block.predicate or ""):
             end = evaluate(limit, ctx.sizes)
-            used = [name for name in dict.fromkeys(_NAME.findall(value)) if name in loops]
+            used = [name for name in names(value) if name in loops]
             last = {name: (loops[name] or 1) - 1 for name in used}
             top = evaluate(value, {**ctx.sizes, **last})
             if end is None or top is None or not 0 < end <= top:
@@ -44,22 +43,11 @@ def check(ctx: Context) -> Iterable[Finding]:
             parts = f"{total // tile} x {tile} = " if tile and total % tile == 0 else ""
             by = f" by {tile}" if parts else ""
             waste = 100 * (total - end) / total
+            share = f"{waste:.2g}" if waste < 99 else f"{waste:.3g}"
             yield finding(
                 CODE, "warning" if waste >= 10 else "info", function, block,
-                f"split {end}{by} -> {parts}{total} ({waste:.2g} % wasted) in block {block.name}"
-                f"{ctx.assuming(function)}.",
+                f"split {end}{by} -> {parts}{total} ({share} % wasted) in block"
+                f" {block.name}{ctx.assuming(function)}.",
                 f"Choose a factor that divides {end}.",
                 where=f"block {block.name}, {value} < {limit}",
             )  # fmt: skip
-
-
-def _guards(predicate: str) -> Iterable[tuple[str, str]]:
-    """The comparisons of a T.where: left side and limit."""
-    for part in predicate.split(" and "):
-        pieces = part.strip().strip("()").rsplit(" < ", 1)
-        if len(pieces) == 2:
-            left, right = pieces
-            if left.count("(") != left.count(")"):
-                left = left + ")" * (left.count("(") - left.count(")"))
-            yield left, right
-

@@ -223,6 +223,20 @@ def test_split_waste_in_the_words_of_the_split(n: int, tile: int, total: int) ->
     assert not of("split_waste", found(source, split(5)))  # type: ignore[arg-type]
 
 
+def test_split_waste_with_sizes_of_64_bits() -> None:
+    body = f"""
+for b in T.thread_binding(T.int64(3), thread="{BX}"):
+    for t in T.thread_binding(T.int64(32), thread="{TX}"):
+        with T.sblock("B"):
+            v = T.axis.spatial(T.int64(70), b * T.int64(32) + t)
+            T.where(b * T.int64(32) + t < T.int64(70))
+            B[v] = A[v]
+"""
+    buffer = 'T.Buffer((T.int64(70),), "float32")'
+    (only,) = of("split_waste", found(text(f"A: {buffer}, B: {buffer}", body)))
+    assert "split 70 by 32 -> 3 x 32 = 96 (27 % wasted)" in only.message
+
+
 @pytest.mark.parametrize("threads", [32, 128])
 def test_a_neighbour_that_is_not_bound_is_done_by_every_thread(threads: int) -> None:
     body = """

@@ -145,6 +145,28 @@ def test_single_thread_says_how_much_it_adds(n: int) -> None:
     assert not of("single_thread", found(parallel))
 
 
+@pytest.mark.parametrize(("limit", "alone"), [(1, True), (2, False)])
+def test_single_thread_sees_through_a_guard(limit: int, alone: bool) -> None:
+    signature = 'A: T.Buffer((70,), "int32"), S: T.Buffer((2,), "int32")'
+    body = f"""
+for b in {bound(1, BX)}:
+    for t in {bound(256, TX)}:
+        for i in range(70):
+            with T.sblock("S"):
+                vt = T.axis.spatial({limit}, b * 256 + t)
+                vi = T.axis.reduce(70, i)
+                T.where(b * 256 + t < {limit})
+                with T.init():
+                    S[vt] = 0
+                S[vt] = S[vt] + A[vi]
+"""
+    seen = of("single_thread", found(text(signature, body)))
+    assert len(seen) == alone
+    if alone:
+        assert "turns off 256 threads but one" in seen[0].message
+        assert "adds up 70 elements" in seen[0].message
+
+
 @pytest.mark.parametrize("n", [2, 96])
 def test_reduction_on_block(n: int) -> None:
     signature = f'A: T.Buffer(({n},), "float32"), S: T.Buffer((), "float32")'
