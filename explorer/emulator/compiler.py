@@ -1,7 +1,7 @@
 """Compile translated CUDA text with the machine's C++ compiler, once per text.
 
 The compiler instruments every memory access (`-fsanitize=thread`, whose calls the runtime answers
-itself) and every index into an array of known size (`-fsanitize=bounds`).  Results are kept by
+itself) and every index into an array of known size (`-fsanitize=bounds,object-size`).  Results are kept by
 content in a bounded folder of the user's cache.
 """
 
@@ -30,7 +30,7 @@ _COMMON = (
     "-fno-math-errno -fwrapv"
 ).split()
 _INSTRUMENT = (
-    "-O1 -g1 -fvisibility=hidden -fsanitize=thread,bounds -ftrivial-auto-var-init=pattern"
+    "-O1 -g1 -fvisibility=hidden -fsanitize=thread,bounds,object-size -ftrivial-auto-var-init=pattern"
 ).split()
 _PLAIN = "-O1 -fvisibility=hidden".split()
 _GCC = (
@@ -106,13 +106,10 @@ NO_COMPILER = (
 
 def runtime_library(compiler: Compiler) -> Path:
     """The emulated device itself, built once per compiler."""
-    source = HERE / "runtime" / "runtime.cc"
-    return _build(
-        compiler,
-        source.read_text() + (HERE / "runtime" / "emu_abi.h").read_text(),
-        [*_COMMON, "-O2", f"-I{HERE / 'runtime'}"],
-        source=source,
-    )
+    folder = HERE / "runtime"
+    texts = "".join(path.read_text() for path in sorted(folder.iterdir()) if path.is_file())
+    flags = [*_COMMON, "-O2", f"-I{folder}"]
+    return _build(compiler, texts, flags, source=folder / "runtime.cc")
 
 
 def kernel_library(compiler: Compiler, cpp: str) -> Path:

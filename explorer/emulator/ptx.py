@@ -59,7 +59,7 @@ def _parse(body: str) -> Statement:
     # A choice between two spellings of one copy, made by the preprocessor inside the statement.
     body = re.sub(r"#else.*?#endif", "", body, flags=re.S)
     body = re.sub(r"^\s*#\w.*$", "", body, flags=re.M)
-    parts = split_top(body.replace("::", ": :"), ":")
+    parts = split_top(body, ":")
     strings = re.findall(r'"((?:\\.|[^"\\])*)"', parts[0])
     ptx = " ".join("".join(strings).replace("\\n", " ").replace("\\t", " ").split())
     return Statement(
@@ -74,7 +74,7 @@ def _operands(part: str) -> tuple[str, ...]:
     for each in split_top(part, ","):
         match = re.match(r'\s*"[^"]*"\s*(\(.*\))\s*$', each, re.S)
         if match:
-            found.append(match.group(1).replace(": :", "::"))
+            found.append(match.group(1))
     return tuple(found)
 
 

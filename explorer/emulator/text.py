@@ -54,9 +54,6 @@ def split_top(text: str, separator: str) -> list[str]:
         elif c in ")]}":
             depth -= 1
         elif c == separator and depth == 0:
-            if separator == ":" and text[i : i + 2] == "::":
-                # an empty list of operands between two colons counts as two separators
-                pass
             parts.append(text[last:i])
             last = i + 1
         i += 1

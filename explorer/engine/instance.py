@@ -19,8 +19,10 @@ from explorer.engine.tolerance import numerics
 from explorer.model.result import Check, CheckStatus
 
 MAX_BYTES = 512 << 20
-RUN_LIMIT_S = 4.0
+RUN_LIMIT_S = 3.0
 """Processor time of one run."""
+HANG_LIMIT_S = 12.0
+"""A run that should have ended long before gets this much more before it is called a hang."""
 SECONDS_A_STEP = 150e-9
 """An innermost statement of the function takes about so long in the emulator."""
 SAMPLE_OVER_S = 1.5
@@ -81,7 +83,7 @@ class Instance:
             try:
                 found = self._sampled(plan) if self.fraction < 1 else self._whole(plan)
             except InvalidInputs as outside:
-                return self._no(f"No valid inputs were found: the reference leaves {outside}.")
+                return self._outside(plan, str(outside))
             except HOST_REFUSALS as refused:
                 reason = str(refused).strip().splitlines()[-1][:200]
                 return self._no(f"The host code refuses these sizes: {reason}")
@@ -102,6 +104,8 @@ class Instance:
         """Run all blocks; the fault it shows, or None."""
         start, results = self.expected.inputs(plan)
         run = self._launch(start, plan)
+        if run.report.fatal == "limit" and not self._heavy():
+            run = self._launch(start, plan, HANG_LIMIT_S)
         fault = self._fault(run)
         if fault is not None or results is None:
             return fault
@@ -153,13 +157,20 @@ class Instance:
                 return Outcome(self._check("mismatch", text, found.largest))
         return None
 
+    def _outside(self, plan: Plan, buffer: str) -> Outcome:
+        """The reference leaves `buffer`: the function's own fault where no input decides on it."""
+        if not self.sizes and not any(param.is_index for param in self.setting.params):
+            found = self._fault(self._launch(self.arrays.start(plan, 0), plan))
+            if found is not None and found.check.status == "out_of_bounds":
+                text = f"{found.check.detail}  The unscheduled function does the same."
+                return Outcome(self._check("out_of_bounds", text))
+        return self._no(f"No valid inputs were found: the reference leaves {buffer}.")
+
     def _fault(self, run: Run) -> Outcome | None:
         """What ended the run or raced in it."""
         words, report = self.setting.words, run.report
-        if report.fatal == "limit" and self.steps * SECONDS_A_STEP > RUN_LIMIT_S / 4:
-            return self._no(
-                f"Too large to run here: {self.steps:.1e} steps in {RUN_LIMIT_S:.0f} s."
-            )
+        if report.fatal == "limit" and self._heavy():
+            return self._no(f"Too large to run here: {self.steps:.1e} steps in {RUN_LIMIT_S:.0f} s.")
         if report.fatal:
             status, text = words.fatal(report)
             if status == "not_checked":
@@ -168,6 +179,10 @@ class Instance:
         if report.races and report.race is not None:
             return Outcome(self._check("race", words.race(report.race)))
         return None
+
+    def _heavy(self) -> bool:
+        """So much work that a run may hit its limit without hanging."""
+        return self.steps * SECONDS_A_STEP > RUN_LIMIT_S / 4
 
     def _mismatch(
         self,
@@ -201,7 +216,9 @@ class Instance:
             text += f"  {run.report.uninitialised_where.buffer} is read before it is written."
         return Outcome(self._check("mismatch", text, found.largest))
 
-    def _launch(self, start: list[np.ndarray], plan: Plan) -> Run:
+    def _launch(
+        self, start: list[np.ndarray], plan: Plan, limit_s: float = RUN_LIMIT_S
+    ) -> Run:
         """Run the host function on copies of `start` in emulated memory."""
         setting, machine = self.setting, self.setting.machine
         machine.clear()
@@ -213,7 +230,7 @@ class Instance:
             views.append(cuda_tensor(self.arrays.view(param, array), param.dtype))
         machine.configure(plan.order, plan.seed, plan.poison, setting.limits, self.fraction)
         since = machine.epoch()
-        machine.begin(RUN_LIMIT_S)
+        machine.begin(limit_s)
         try:
             setting.call(*self.arrays.arguments(views, plan))
         finally:

@@ -35,14 +35,15 @@ class Words:
                 f"{self._by(event.who)}; a GPU stops with a misaligned address."
             )
         if kind == "array_bounds":
+            what = f"Index {event.index} is" if not event.address else "An access by pointer is"
             return "out_of_bounds", (
-                f"Index {event.index} is outside an array of type {event.type}{self._by(event.who)}"
+                f"{what} outside an array of type {event.type}{self._by(event.who)}"
                 f"{self._line(event.line)}."
             )
         if kind == "deadlock":
             return "deadlock", self._deadlock(event)
         if kind == "limit":
-            return "deadlock", f"No end within the time limit: {where or 'the kernel'} still runs."
+            return "deadlock", f"A hang: {where or 'the kernel'} still runs at the time limit."
         if kind == "cp_async":
             return "mismatch", f"An asynchronous copy is never waited for by {where}."
         if kind == "trap":

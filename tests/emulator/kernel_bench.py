@@ -87,6 +87,9 @@ BENCHES = {
     ),
     "vote": Bench(whole((128,), "int32"), _vote, (4,), (32,), (), "zero"),
     "warp_volatile": Bench(whole((256,)), lambda a: [a.reshape(4, 64).sum(1)], (4,), (64,)),
+    "local_vector": Bench(
+        whole((256,)), lambda a: [a.reshape(-1, 8)[:, ::-1].reshape(-1)], (1,), (32,)
+    ),
     "row_chain": Bench(whole((128,)), lambda a: [a + 8], (4,), (32,)),
 }  # fmt: skip
 

@@ -35,7 +35,6 @@ void *emu_static_shared(const char *name, emu_size bytes, emu_size elem);
 void *emu_dynamic_shared(const char *name, emu_size elem);
 unsigned emu_shared_address(const void *pointer);
 void *emu_shared_pointer(unsigned address);
-void emu_local(const char *name, const void *pointer, emu_size bytes);
 void emu_read(const void *pointer, emu_size bytes);
 void emu_write(const void *pointer, emu_size bytes);
 void emu_atomic(const void *pointer, emu_size bytes);
