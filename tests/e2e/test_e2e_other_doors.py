@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import CASES, App, Server, Watched
+from tests.e2e.conftest import CASES, App, Server, Watched
 from playwright.sync_api import Browser, expect
 
 BROKEN = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from finding_modules import case, case_schedule, found, of
+from tests.findings.finding_modules import case, case_schedule, found, of
 from tvm import s_tir
 
 

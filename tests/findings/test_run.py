@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from finding_modules import found, scale
+from tests.findings.finding_modules import found, scale
 
 from explorer import findings
 from explorer.findings.document import document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from finding_modules import case, found, of, rows, scale, text
+from tests.findings.finding_modules import case, found, of, rows, scale, text
 from tvm import s_tir
 
 BX, BY, TX, TY = "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from finding_modules import case, case_schedule, found, of, rows, scale, text
+from tests.findings.finding_modules import case, case_schedule, found, of, rows, scale, text
 
 from explorer.engine.find import findings
 from explorer.targets.limits import complete

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nests import SOURCE, loaded
+from tests.ui.nests import SOURCE, loaded
 
 from explorer.errors import UserError
 from explorer.experiment import Experiment, Variant, dump, parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from nests import block, buffer, function, loop
+from tests.ui.nests import block, buffer, function, loop
 
 from explorer.model.nest import Access, Nest
 from explorer.ui import marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nests import SOURCE
+from tests.ui.nests import SOURCE
 
 from explorer.experiment import Experiment, Variant
 from explorer.ui import keep

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 import pytest
-from nests import block, function, loop
+from tests.ui.nests import block, function, loop
 
 from explorer.errors import Problem
 from explorer.model.nest import Nest
