@@ -128,8 +128,7 @@ def _question(options: argparse.Namespace) -> tuple[Question, Loaded]:
     functions = {function.name for function in loaded.nest.functions}
     if question.function and question.function not in functions:
         raise Usage(
-            f"the module has no function {question.function};"
-            f" it has {', '.join(sorted(functions))}"
+            f"the module has no function {question.function}; it has {', '.join(sorted(functions))}"
         )
     return question, loaded
 

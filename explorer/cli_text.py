@@ -182,4 +182,3 @@ def diagnosis(module: Loaded, built: Build, path: str) -> str:
         lines.append("Compare what TVM's own schedules make of it:")
         lines.append(f"    python -m explorer compare {path}")
     return "\n".join(lines)
-

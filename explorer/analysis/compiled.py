@@ -7,9 +7,7 @@ import re
 import msgspec
 
 _ENTRY = re.compile(r"Compiling entry function '([^']+)'")
-_STACK = re.compile(
-    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
-)
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers(?:, used (\d+) barriers)?(.*)")
 _BYTES = re.compile(r"(\d+) bytes (smem|cmem\[\d+\])")
 _PTX_ENTRY = re.compile(r"^(?:\s*// \.globl\s+\w+\n)?\.visible \.entry (\w+)\(", re.MULTILINE)
@@ -67,9 +65,7 @@ def ptx_by_kernel(ptx: str) -> dict[str, str]:
     """The PTX of each kernel, without the file's head."""
     starts = [(match.start(), match[1]) for match in _PTX_ENTRY.finditer(ptx)]
     ends = [start for start, _ in starts[1:]] + [len(ptx)]
-    return {
-        name: ptx[start:end].strip() for (start, name), end in zip(starts, ends, strict=True)
-    }
+    return {name: ptx[start:end].strip() for (start, name), end in zip(starts, ends, strict=True)}
 
 
 def sass_by_kernel(disassembly: str) -> dict[str, Sass]:

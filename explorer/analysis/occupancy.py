@@ -6,9 +6,7 @@ from explorer.analysis.limits import MAX_REGISTERS_PER_THREAD, REGISTER_UNIT, WA
 from explorer.model.analysis import Cliff, Limiter, Occupancy
 
 
-def occupancy(
-    limits: Limits, threads: int, registers: int | None, shared_bytes: int
-) -> Occupancy:
+def occupancy(limits: Limits, threads: int, registers: int | None, shared_bytes: int) -> Occupancy:
     """Theoretical occupancy of a kernel; `registers` a thread, None when not known.
 
     A kernel that does not fit at all has 0 blocks.

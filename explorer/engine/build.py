@@ -66,9 +66,7 @@ _KEPT_BUILDS = 8
 _builds: OrderedDict[tuple[int, bytes], tuple[Build, dict[str, Lowered]]] = OrderedDict()
 
 
-def _made(
-    done: Replay, target: Target, sizes: dict[str, int]
-) -> tuple[Build, dict[str, Lowered]]:
+def _made(done: Replay, target: Target, sizes: dict[str, int]) -> tuple[Build, dict[str, Lowered]]:
     """The build of a state, kept: the static checks look at what was lowered for it."""
     key = (done.state.number, msgspec.json.encode((target, sizes)))
     if key not in _builds:

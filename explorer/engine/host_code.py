@@ -82,9 +82,7 @@ def _is_launch(value: Any) -> bool:
 def _launch(call: Any, loops: tuple[tuple[str, Any], ...], code: HostCode) -> Launch:
     names = [str(name) for name in call.attrs.launch_params]
     values = call.args[len(call.args) - len(names) :]
-    extents = {
-        name: code.lets.simplify(value) for name, value in zip(names, values, strict=True)
-    }
+    extents = {name: code.lets.simplify(value) for name, value in zip(names, values, strict=True)}
     dynamic = extents.pop(DYNAMIC_SHARED, None)
     arguments = tuple(
         code.lets.simplify(value) if str(value.ty).startswith(("int", "uint")) else value

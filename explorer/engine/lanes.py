@@ -183,4 +183,3 @@ def single(expr: Any, env: Env) -> int | None:
     if value is None or value.size != 1:
         return None
     return int(value.reshape(()))
-

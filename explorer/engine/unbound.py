@@ -57,9 +57,7 @@ def partly_on_host(function: Function, touched: Iterable[str]) -> Verdict:
             message=message, cure="Move that work into a block whose loops are bound.",
         )  # fmt: skip
         return Verdict(message, (found,))
-    findings = tuple(
-        _unbound("partly_on_host", function, block) for block in _one_per_nest(blocks)
-    )
+    findings = tuple(_unbound("partly_on_host", function, block) for block in _one_per_nest(blocks))
     verb = "runs" if len(blocks) == 1 else "run"
     names = _names(loop.name for block in blocks for loop in _unbound_loops(function, block))
     loops = f": {', '.join(names)} {'is' if len(names) == 1 else 'are'} unbound" if names else ""

@@ -75,7 +75,5 @@ def launches(ctx: Context) -> Iterator[Launch]:
 
 def _sizes(ctx: Context, region: Region, axis: str) -> Extents:
     axes = region.axes()
-    x, y, z = (
-        ctx.extent(loops[0]) if (loops := axes.get(f"{axis}.{a}")) else 1 for a in "xyz"
-    )
+    x, y, z = (ctx.extent(loops[0]) if (loops := axes.get(f"{axis}.{a}")) else 1 for a in "xyz")
     return x, y, z

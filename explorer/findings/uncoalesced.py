@@ -48,9 +48,7 @@ def check(ctx: Context) -> Iterable[Finding]:
             )  # fmt: skip
 
 
-def _poor(
-    ctx: Context, launch: Launch, buffer: str, pattern: GlobalPattern, name: str
-) -> Finding:
+def _poor(ctx: Context, launch: Launch, buffer: str, pattern: GlobalPattern, name: str) -> Finding:
     where = f"{launch.where}, {buffer}"
     if pattern.pattern == "data-dependent":
         return finding(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-_HEAD = re.compile(
-    r'^extern "C" __global__ (?:__\w+__\([^)]*\)\s*|\w+\s+)*(\w+)\(', re.MULTILINE
-)
+_HEAD = re.compile(r'^extern "C" __global__ (?:__\w+__\([^)]*\)\s*|\w+\s+)*(\w+)\(', re.MULTILINE)
 
 
 def kernel_texts(source: str) -> dict[str, str]:

@@ -66,9 +66,7 @@ def made(target: Target) -> Callable[..., tuple[Source, tuple[Step, ...]]]:
 
 
 @pytest.fixture(scope="session")
-def built(
-    target: Target, made: Callable[..., tuple[Source, tuple[Step, ...]]]
-) -> Builder:
+def built(target: Target, made: Callable[..., tuple[Source, tuple[Step, ...]]]) -> Builder:
     """Build a case or text: `built(module, schedule, sizes, target)`."""
 
     def make(

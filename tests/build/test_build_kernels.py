@@ -9,7 +9,7 @@ from explorer.model.result import Build
 
 Builder = Callable[..., Build]
 
-DYNAMIC = '''
+DYNAMIC = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -21,8 +21,8 @@ class Module:
             with T.sblock("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] * T.float32(2)
-'''
-TILED = '''
+"""
+TILED = """
 def apply(sch):
     b = sch.get_sblock("B", func_name="rows")
     i, j = sch.get_loops(b)
@@ -32,7 +32,7 @@ def apply(sch):
     sch.compute_at(c, jo)
     sch.bind(sch.get_loops(c)[-1], "threadIdx.x")
     sch.bind(ji, "threadIdx.x")
-'''
+"""
 
 
 def test_a_bound_loop_is_a_kernel_with_its_launch_and_its_own_text(built: Builder) -> None:

@@ -17,7 +17,7 @@ from explorer.primitives import Step
 Builder = Callable[..., Build]
 Made = Callable[..., tuple[Source, tuple[Step, ...]]]
 
-PARTLY = '''
+PARTLY = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -31,24 +31,24 @@ class Module:
             with T.sblock("second"):
                 vi, vj = T.axis.remap("SS", [p, q])
                 C[vi, vj] = B[vi, vj] * T.float32(3)
-'''
+"""
 BIND_SECOND = (
     'def apply(sch):\n    p, q = sch.get_loops(sch.get_sblock("second", func_name="two"))\n'
     '    sch.bind(p, "blockIdx.x")\n'
 )
-GLOBAL_SCRATCH = '''
+GLOBAL_SCRATCH = """
 def apply(sch):
     sch.work_on("rownorm")
     i, k = sch.get_loops(sch.get_sblock("s"))
     sch.bind(i, "blockIdx.x")
-'''
-SPLIT_AND_BIND = '''
+"""
+SPLIT_AND_BIND = """
 def apply(sch):
     i, j, k = sch.get_loops(sch.get_sblock("C"))
     a, b = sch.split(i, [None, 32])
     sch.bind(a, "blockIdx.x")
-'''
-EMPTY = '''
+"""
+EMPTY = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -57,8 +57,8 @@ class Module:
             with T.sblock("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj]
-'''
-UNROLLED_OUTSIDE = '''
+"""
+UNROLLED_OUTSIDE = """
 @I.ir_module
 class Module:
     @T.prim_func(s_tir=True)
@@ -68,7 +68,7 @@ class Module:
                 with T.sblock("B"):
                     vr, vt = T.axis.remap("SS", [r, t])
                     B[vr, vt] = A[vr, vt]
-'''
+"""
 
 
 def function(build: Build, name: str) -> FunctionBuild:
@@ -176,9 +176,7 @@ def test_relax_host_and_empty_functions_are_skipped_with_a_reason(built: Builder
     assert function(empty, "none").reason == "Nothing to compute: loop i has extent 0."
 
 
-def test_a_step_that_no_longer_applies_makes_the_build_refused(
-    made: Made, target: Target
-) -> None:
+def test_a_step_that_no_longer_applies_makes_the_build_refused(made: Made, target: Target) -> None:
     source, steps = made("10", SPLIT_AND_BIND)
     found = build(source, steps[1:], target, {})
     assert found.status == "refused"

@@ -76,9 +76,7 @@ def test_tvm_gets_every_limit_metaschedule_asks_for(tags: tuple[Target, ...]) ->
         ("sm_91", "sm_90"),
     ],
 )
-def test_an_unknown_target_names_close_ones(
-    text: str, near: str, tags: tuple[Target, ...]
-) -> None:
+def test_an_unknown_target_names_close_ones(text: str, near: str, tags: tuple[Target, ...]) -> None:
     with pytest.raises(TargetError) as refused:
         resolve(text, tags)
     assert near in refused.value.problem.why

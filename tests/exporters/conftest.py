@@ -29,9 +29,7 @@ def target() -> Target:
 def experiment(target: Target) -> Callable[..., Experiment]:
     """An experiment with variant "mine": a case's number or a text, and a schedule."""
 
-    def make(
-        module: str, schedule: str = "", sizes: dict[str, int] | None = None
-    ) -> Experiment:
+    def make(module: str, schedule: str = "", sizes: dict[str, int] | None = None) -> Experiment:
         text, own = module, ""
         if module.isdigit():
             (folder,) = CASES.glob(f"{module}_*")

@@ -24,7 +24,7 @@ SPLIT = (
     'def apply(sch):\n    i, j, k = sch.get_loops(sch.get_sblock("C"))\n'
     "    i0, i1 = sch.split(i, factors=[None, 16])\n    sch.reorder(i0, j, i1)\n"
 )
-DYNAMIC = '''
+DYNAMIC = """
 @I.ir_module
 class Rows:
     @T.prim_func(private=True, s_tir=True)
@@ -36,7 +36,7 @@ class Rows:
             with T.sblock("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] + A[vi, vj]
-'''
+"""
 
 
 def run(text: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -110,7 +110,25 @@ def test_it_checks_and_times_where_it_can_run(experiment: Make, tmp_path: Path) 
     done = run(text, tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.search(r"main: C match \(largest relative error \d", done.stdout)
-    assert re.search(r"main: [\d.]+ us \(median of 5", done.stdout)
+    table = r"median us +95 % interval +calls\nmain +[\d.]+ +[\d.]+ to [\d.]+ +\d+\n"
+    assert re.search(table, done.stdout)
+
+
+def test_it_works_as_a_gate(experiment: Make, tmp_path: Path, target: Target) -> None:
+    text = export(experiment("10", SPLIT), "mine", "python", LLVM).text
+    quick = ("--seconds", "0.2", "--tolerance", "5%")
+    good = run(text, tmp_path, "--expect-us", "1e9", *quick)
+    assert good.returncode == 0, good.stderr
+    assert "main: as expected: " in good.stdout
+    slow = run(text, tmp_path, "--expect-us", "main=0.001", *quick)
+    assert slow.returncode == 1
+    assert "main: TOO SLOW: " in slow.stdout
+    unknown = run(text, tmp_path, "--expect-us", "other=1", *quick)
+    assert "name one of main" in unknown.stderr
+    no_device = export(experiment("10", "default_gpu"), "mine", "python", target).text
+    done = run(no_device, tmp_path, "--expect-us", "10")
+    assert done.returncode == 1
+    assert "nothing was timed" in done.stdout
 
 
 def test_a_mismatch_is_said_and_is_the_exit_code(experiment: Make, tmp_path: Path) -> None:

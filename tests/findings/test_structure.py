@@ -194,14 +194,14 @@ with T.sblock("copy"):
 
 def test_scheduled_mark_is_stale_or_missing() -> None:
     unbound = scale(64, ("i", 64, ""), index="i")
-    marked = unbound.replace('True})', 'True, "tirx.is_scheduled": True})')
+    marked = unbound.replace("True})", 'True, "tirx.is_scheduled": True})')
     (stale,) = of("scheduled_mark", found(marked))
     assert stale.severity == "warning"
     assert not of("scheduled_mark", found(unbound))
     done = scale(64, ("i", 64, TX), index="i")
     (missing,) = of("scheduled_mark", found(done))
     assert missing.severity == "info"
-    finished = done.replace('True})', 'True, "tirx.is_scheduled": True})')
+    finished = done.replace("True})", 'True, "tirx.is_scheduled": True})')
     assert not of("scheduled_mark", found(finished))
 
 
