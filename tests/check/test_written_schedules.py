@@ -60,3 +60,20 @@ def test_a_function_that_leaves_its_buffers_as_written_is_out_of_bounds() -> Non
     assert found.status == "out_of_bounds"
     assert "element 255, it has 250" in found.detail
     assert "unscheduled function does the same" in found.detail
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_both_8_bit_floats_are_run(dtype: str) -> None:
+    text = (HEAD + """
+        for bx in T.thread_binding(2, thread="blockIdx.x"):
+            for tx in T.thread_binding(125, thread="threadIdx.x"):
+                with T.sblock("B"):
+                    vi = T.axis.spatial(250, bx * 125 + tx)
+                    B[vi] = T.Cast("float32", A[vi]) * T.float32(0.5)
+""").replace('"int32"', f'"{dtype}"', 1).replace('"int32"', '"float32"')  # fmt: skip
+    target = resolve("nvidia/nvidia-h100", cuda_tags())
+    ((_, found),) = check(Source(text), (), target, {})
+    assert (found.status, found.detail) == (
+        "match",
+        "All elements agree with the unscheduled function.",
+    )
