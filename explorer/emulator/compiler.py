@@ -1,8 +1,8 @@
 """Compile translated CUDA text with the machine's C++ compiler, once per text.
 
 The compiler instruments every memory access (`-fsanitize=thread`, whose calls the runtime answers
-itself) and every index into an array of known size (`-fsanitize=bounds,object-size`).  Results are kept by
-content in a bounded folder of the user's cache.
+itself) and every access to an array of known size (`-fsanitize=bounds,object-size`).  Results are
+kept by content in a bounded folder of the user's cache.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _COMMON = (
     "-fno-math-errno -fwrapv"
 ).split()
 _INSTRUMENT = (
-    "-O1 -g1 -fvisibility=hidden -fsanitize=thread,bounds,object-size -ftrivial-auto-var-init=pattern"
+    "-O1 -g1 -fvisibility=hidden -fsanitize=thread,bounds,object-size "
+    "-ftrivial-auto-var-init=pattern"
 ).split()
 _PLAIN = "-O1 -fvisibility=hidden".split()
 _GCC = (

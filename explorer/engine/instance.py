@@ -19,7 +19,7 @@ from explorer.engine.tolerance import numerics
 from explorer.model.result import Check, CheckStatus
 
 MAX_BYTES = 512 << 20
-RUN_LIMIT_S = 3.0
+RUN_LIMIT_S = 5.0
 """Processor time of one run."""
 HANG_LIMIT_S = 12.0
 """A run that should have ended long before gets this much more before it is called a hang."""
@@ -68,6 +68,7 @@ class Instance:
             self.fraction = SAMPLE_OVER_S / 2 / expected_s
         self.covered = Covered()
         self.worst_error = 0.0
+        self.limit_s = RUN_LIMIT_S
 
     def run(self, deadline: float, *, least: int) -> Outcome:
         """All plans in turn until one shows a fault or (after `least` runs) the time is up."""
@@ -105,7 +106,8 @@ class Instance:
         start, results = self.expected.inputs(plan)
         run = self._launch(start, plan)
         if run.report.fatal == "limit" and not self._heavy():
-            run = self._launch(start, plan, HANG_LIMIT_S)
+            self.limit_s = HANG_LIMIT_S
+            run = self._launch(start, plan)
         fault = self._fault(run)
         if fault is not None or results is None:
             return fault
@@ -170,7 +172,9 @@ class Instance:
         """What ended the run or raced in it."""
         words, report = self.setting.words, run.report
         if report.fatal == "limit" and self._heavy():
-            return self._no(f"Too large to run here: {self.steps:.1e} steps in {RUN_LIMIT_S:.0f} s.")
+            return self._no(
+                f"Too large to run here: {self.steps:.1e} steps in {RUN_LIMIT_S:.0f} s."
+            )
         if report.fatal:
             status, text = words.fatal(report)
             if status == "not_checked":
@@ -203,8 +207,8 @@ class Instance:
             if moved.count:
                 return Outcome(self._check("race", (
                     f"The result depends on the order of threads: "
-                    f"{self._place(param, moved.first[0])} is {moved.expected:.6g} {plan.order} and "
-                    f"{moved.got:.6g} {other_order}."
+                    f"{self._place(param, moved.first[0])} is {moved.expected:.6g} {plan.order} "
+                    f"and {moved.got:.6g} {other_order}."
                 )))  # fmt: skip
         text = (
             f"{found.count} of {found.total} elements of {param.name} differ; first "
@@ -216,9 +220,7 @@ class Instance:
             text += f"  {run.report.uninitialised_where.buffer} is read before it is written."
         return Outcome(self._check("mismatch", text, found.largest))
 
-    def _launch(
-        self, start: list[np.ndarray], plan: Plan, limit_s: float = RUN_LIMIT_S
-    ) -> Run:
+    def _launch(self, start: list[np.ndarray], plan: Plan) -> Run:
         """Run the host function on copies of `start` in emulated memory."""
         setting, machine = self.setting, self.setting.machine
         machine.clear()
@@ -230,7 +232,7 @@ class Instance:
             views.append(cuda_tensor(self.arrays.view(param, array), param.dtype))
         machine.configure(plan.order, plan.seed, plan.poison, setting.limits, self.fraction)
         since = machine.epoch()
-        machine.begin(limit_s)
+        machine.begin(self.limit_s)
         try:
             setting.call(*self.arrays.arguments(views, plan))
         finally:

@@ -78,6 +78,8 @@ class Words:
             )
         if event.why == "own_mask":
             return f"A thread is not in the mask {event.mask} it passes{self._by(event.who)}{line}."
+        if event.why == "matrix":
+            return f"A matrix operation without all 32 lanes of a warp{self._by(event.who)}{line}."
         return (
             f"A warp operation waits for lanes of its mask {event.mask} that never come"
             f"{self._by(event.who)}{line}."

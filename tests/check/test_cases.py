@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ TRUTH: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def source(name: str) -> Source:
     return Source((CASES / name / "module.py").read_text())
 

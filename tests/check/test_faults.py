@@ -1,4 +1,4 @@
-"""Functions that are scheduled or written wrongly: what is said of them, and of their right twins."""
+"""Functions scheduled or written wrongly: what is said of them, and of their right twins."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def test_a_reduction_across_threads_with_a_warp_synchronous_tail(target: Target)
     ("right", "wrong"),
     [
         ("A[vi, vk]", "A[vi, 99 - vk] * T.float32(2)"),
-        ("T.float32(0)", "T.float32(1)"),
         ("A[vi, vk]", "T.if_then_else(vk < 99, A[vi, vk], T.float32(0))"),
         ("A[vi, vk]", "A[63 - vi, vk]"),
     ],
@@ -92,26 +91,6 @@ def test_neighbours_through_global_memory_race(target: Target) -> None:
     assert verdict.status == "race"
     assert verdict.detail.startswith("Race on M[")
     assert "thread (" in verdict.detail
-
-
-def test_a_barrier_under_a_condition(target: Target) -> None:
-    text = """
-        S = T.sblock_alloc_buffer((64,), scope="shared")
-        for bx in T.thread_binding(1, thread="blockIdx.x"):
-            for tx in T.thread_binding(64, thread="threadIdx.x"):
-                if A[tx] > T.float32(0):
-                    with T.sblock("S"):
-                        v = T.axis.spatial(64, tx)
-                        S[v] = A[v]
-                    with T.sblock("C"):
-                        v = T.axis.spatial(64, tx)
-                        C[v] = S[63 - v]
-"""
-    names = ", ".join(f'{name}: T.Buffer((64,), "float32")' for name in "AC")
-    wrong = mod(names, text)
-    verdict = one(check_module(wrong, wrong, target, {}))
-    assert verdict.status == "deadlock"
-    assert "A barrier that not all threads reach" in verdict.detail
 
 
 def test_a_loop_left_on_the_host_cannot_run(target: Target) -> None:
@@ -210,7 +189,7 @@ class Module:
 def test_the_process_is_left_as_it_was(target: Target) -> None:
     before = tvm.get_global_func("target.build.llvm")
     original = mod(ROWS, SUM)
-    check(Source(original.script()), (), target, {})
+    check(Source(str(original.script())), (), target, {})
     assert tvm.get_global_func("target.build.llvm").same_as(before)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import pytest
 
@@ -37,7 +37,7 @@ FOUND_AS = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def said(name: str) -> dict[str, str]:
     """The emulator's word on a kernel ("") and on each of its mutants, from a child of its own."""
 

@@ -18,31 +18,41 @@ TYPES = {
 }
 
 
-@pytest.fixture(scope="module", params=["", "#define EMU_SOFT_HALF 1\n"], ids=["native", "soft"])
+LOOP = """
+extern "C" __attribute__((visibility("default")))
+void to_float_NAME(const BITS* a, float* b, int n) { for (int i = 0; i < n; i++) b[i] = TO_VALUE; }
+extern "C" __attribute__((visibility("default")))
+void from_float_NAME(const float* a, BITS* b, int n) {
+  for (int i = 0; i < n; i++) b[i] = FROM_VALUE;
+}
+"""
+
+
+def _loops(name: str, bits: str, to: str, back: str) -> str:
+    text = LOOP.replace("NAME", name).replace("BITS", bits)
+    return text.replace("TO_VALUE", to).replace("FROM_VALUE", back)
+
+
+def _native() -> str:
+    return "".join(_loops(name, name, "(float)a[i]", f"{name}(a[i])") for name in TYPES)
+
+
+def _soft() -> str:
+    """fp16 in software, as for compilers without _Float16."""
+    return (
+        f"#define EMU_RAW static inline\nnamespace soft {{\n{_conversions()}\n}}\n"
+        + _loops(
+            "__half", "unsigned short", "soft::emu_half_to_float(a[i])",
+            "soft::emu_float_to_half(a[i])",
+        )
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[_native, _soft], ids=["native", "soft"])
 def library(request: pytest.FixtureRequest) -> ctypes.CDLL:
     compiler = cc.find_compiler()
     assert compiler is not None
-    text = request.param + "namespace soft {\n" if request.param else ""
-    if request.param:
-        # The header is compiled in already; its conversions once more, in software.
-        text = (
-            "#define EMU_RAW static inline\nnamespace soft {\n"
-            + _conversions()
-            + "\n}\nusing namespace soft;\n"
-        )
-        body = """
-extern "C" __attribute__((visibility("default"))) void to_float___half(const unsigned short* a, float* b, int n) { for (int i = 0; i < n; i++) b[i] = soft::emu_half_to_float(a[i]); }
-extern "C" __attribute__((visibility("default"))) void from_float___half(const float* a, unsigned short* b, int n) { for (int i = 0; i < n; i++) b[i] = soft::emu_float_to_half(a[i]); }
-"""
-    else:
-        body = "".join(
-            f"""
-extern "C" __attribute__((visibility("default"))) void to_float_{name}(const {name}* a, float* b, int n) {{ for (int i = 0; i < n; i++) b[i] = (float)a[i]; }}
-extern "C" __attribute__((visibility("default"))) void from_float_{name}(const float* a, {name}* b, int n) {{ for (int i = 0; i < n; i++) b[i] = {name}(a[i]); }}
-"""
-            for name in TYPES
-        )
-    return ctypes.CDLL(str(cc.plain_library(compiler, text + body)))
+    return ctypes.CDLL(str(cc.plain_library(compiler, request.param())))
 
 
 def _conversions() -> str:

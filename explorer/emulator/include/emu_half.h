@@ -46,9 +46,14 @@ EMU_RAW unsigned short emu_double_to_bf16(double d) {
 }
 
 #define EMU_FLOAT16(T, TO, FROM, FROM_DOUBLE)                                          \
+  struct T##_raw { unsigned short x; };                                                \
   struct alignas(2) T {                                                                \
     unsigned short __x;                                                                \
     T() = default;                                                                     \
+    T(T##_raw raw) : __x(raw.x) {}                                                     \
+    operator T##_raw() const { return {__x}; }                                         \
+    operator T##_raw() const volatile { return {__x}; }                                \
+    void operator=(T##_raw raw) volatile { __x = raw.x; }                              \
     __attribute__((no_sanitize("thread"))) T(float f) : __x(FROM(f)) {}                \
     __attribute__((no_sanitize("thread"))) T(double f) : __x(FROM_DOUBLE(f)) {}        \
     __attribute__((no_sanitize("thread"))) T(int v) : __x(FROM_DOUBLE((double)v)) {}   \

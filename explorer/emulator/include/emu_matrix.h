@@ -101,10 +101,6 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
     num_storage_elements = num_elements
   };
   element_type x[num_elements];
-  EMU_RAW element_type at(void *const *warp, int i, int j) {
-    const int e = i * cols + j;
-    return ((const fragment *)warp[e / num_elements])->x[e % num_elements];
-  }
 };
 template <class F, class V> EMU_FN void fill_fragment(F &f, V v, int line = __builtin_LINE()) {
   emu_warp_done(line);
@@ -140,29 +136,25 @@ EMU_FN void store_matrix_sync(P *p, const fragment<accumulator, M, N, K, T> &f, 
     p[l == mem_row_major ? i * ldm + j : j * ldm + i] = (P)f.x[n];
   }
 }
-struct emu_mma_parts {
-  const void *a, *b;
-};
 template <int M, int N, int K, class T, class T2, class C, class D, class LA, class LB>
 EMU_RAW void mma_sync(fragment<accumulator, M, N, K, D> &d,
                       const fragment<matrix_a, M, N, K, T, LA> &a,
                       const fragment<matrix_b, M, N, K, T2, LB> &b,
                       const fragment<accumulator, M, N, K, C> &c, bool = false,
                       int line = __builtin_LINE()) {
-  typedef fragment<matrix_a, M, N, K, T, LA> A;
-  typedef fragment<matrix_b, M, N, K, T2, LB> B;
   typedef typename emu_sum<C>::type Sum;
-  emu_mma_parts mine = {&a, &b};
-  void *const *warp = emu_warp_gather(&mine, line);
-  void *as[32], *bs[32];
-  for (int i = 0; i < 32; i++) {
-    as[i] = (void *)((const emu_mma_parts *)warp[i])->a;
-    bs[i] = (void *)((const emu_mma_parts *)warp[i])->b;
-  }
-  for (int n = 0; n < d.num_elements; n++) {
-    const int e = emu_lane() * (int)d.num_elements + n, i = e / N, j = e % N;
+  enum { NA = M * K / 32, NB = K * N / 32, ND = M * N / 32 };
+  static_assert(M * K <= 512 && K * N <= 512, "operands fit the scratch memory of a warp");
+  // Each lane lays down its part of both operands, then computes its part of the result.
+  Sum *all_a = (Sum *)emu_warp_scratch(), *all_b = all_a + 512;
+  const int lane = emu_lane();
+  for (int n = 0; n < NA; n++) all_a[lane * NA + n] = (Sum)a.x[n];
+  for (int n = 0; n < NB; n++) all_b[lane * NB + n] = (Sum)b.x[n];
+  emu_warp_done(line);
+  for (int n = 0; n < ND; n++) {
+    const Sum *row = all_a + (lane * ND + n) / N * K, *column = all_b + (lane * ND + n) % N;
     Sum sum = (Sum)c.x[n];
-    for (int k = 0; k < K; k++) sum += (Sum)A::at(as, i, k) * (Sum)B::at(bs, k, j);
+    for (int k = 0; k < K; k++) sum += row[k] * column[k * N];
     d.x[n] = (D)sum;
   }
   emu_warp_done(line);

@@ -114,7 +114,14 @@ void *const *emu_warp_gather(void *mine, int line) {
   if (group != 0xffffffffu) stuck("matrix", line, f);
   return gather_table[f->warp];
 }
-void emu_warp_done(int line) { warp_wait(GATHER, 0xffffffffu, line); }
+void emu_warp_done(int line) {
+  if (warp_wait(GATHER, 0xffffffffu, line) != 0xffffffffu) stuck("matrix", line, cur);
+}
+
+void *emu_warp_scratch() {
+  static double scratch[32][1024];
+  return scratch[cur->warp];
+}
 
 void emu_cp_async(void *to, const void *from, int bytes, int from_bytes) {
   uintptr_t pc = (uintptr_t)__builtin_return_address(0);

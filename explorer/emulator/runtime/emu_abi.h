@@ -49,6 +49,8 @@ unsigned emu_warp_ballot(unsigned mask, int predicate, int line);
 /// All lanes of the warp give `mine`; `table[lane]` is what each gave.  Valid until emu_warp_done.
 void *const *emu_warp_gather(void *mine, int line);
 void emu_warp_done(int line);
+/// 8 KB that the lanes of a warp share, for operands of one matrix operation.
+void *emu_warp_scratch();
 int emu_lane();
 
 // Asynchronous copies: they land at the wait that covers them.

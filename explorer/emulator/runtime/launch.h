@@ -11,6 +11,12 @@ void make_stacks(size_t n) {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   stack_pool_bytes = need;
   for (size_t i = 0; i < n; i++) mprotect(stack_pool + i * stack_bytes, 4096, PROT_NONE);
+  free_stacks.clear();
+}
+// A thread that never waits leaves its stack to the next one, still in the cache.
+void refill_stacks(size_t n) {
+  free_stacks.clear();
+  for (size_t i = n; i-- > 0;) free_stacks.push_back(stack_pool + i * stack_bytes);
 }
 
 std::vector<uint32_t> blocks_to_run(uint64_t total) {
@@ -105,6 +111,7 @@ int emu_launch(const EmuKernel *k, const EmuAny *args, int count) {
     in_launch = true;
     if (expired) leave("limit", "{}");
     for (uint32_t id : blocks_to_run(total)) {
+      refill_stacks(size_t(n));
       block_id = id;
       block_idx = block_of(id);
       seen.blocks++;
@@ -113,7 +120,7 @@ int emu_launch(const EmuKernel *k, const EmuAny *args, int count) {
       for (int i = 0; i < n; i++) {
         Fiber &f = fibers[size_t(i)];
         f.index = i;
-        f.stack = stack_pool + size_t(i) * stack_bytes;
+        f.stack = nullptr;
         f.tid = thread_of(i);
         f.lane = i % 32;
         f.warp = i / 32;
@@ -124,7 +131,6 @@ int emu_launch(const EmuKernel *k, const EmuAny *args, int count) {
         f.accesses = 0;
         f.pending = nullptr;
         f.predicate = 0;
-        f.sp = prepare_stack(f.stack + stack_bytes, entry);
       }
       for (auto &s : shared_slots) {
         Region &r = regions[s.second];

@@ -96,6 +96,18 @@ bool release_warp(int lo, int hi) {
   return true;
 }
 
+void run_fiber(Fiber &f) {
+  cur = &f;
+  if (!f.stack) {
+    f.stack = free_stacks.back();
+    free_stacks.pop_back();
+    // Tops at different distances from the page's end: equal ones would share cache sets.
+    f.sp = prepare_stack(f.stack + stack_bytes - size_t(f.index % 32) * 128, entry);
+  }
+  emu_switch(&scheduler_sp, f.sp);
+  if (f.state == DONE) free_stacks.push_back(f.stack);
+}
+
 void run_block(int n) {
   const int warps = (n + 31) / 32;
   std::vector<int> warp_order(static_cast<size_t>(warps)), lanes;
@@ -112,8 +124,7 @@ void run_block(int n) {
         if (settings.order >= 2) shuffle(lanes);
         for (int i : lanes)
           if (fibers[size_t(i)].state == READY) {
-            cur = &fibers[size_t(i)];
-            emu_switch(&scheduler_sp, cur->sp);
+            run_fiber(fibers[size_t(i)]);
             moved = true;
           }
         if (release_warp(lo, hi)) moved = true;

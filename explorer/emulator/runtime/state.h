@@ -70,6 +70,7 @@ uint32_t block_id;
 std::vector<uint16_t> warp_epochs;
 void *gather_table[64][32];
 char *stack_pool;
+std::vector<char *> free_stacks;
 size_t stack_pool_bytes, stack_bytes = 262144;
 sigjmp_buf launch_exit;
 volatile bool in_launch;
