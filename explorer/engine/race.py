@@ -7,6 +7,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from explorer.engine.lower import LOWERING_ERRORS
 from explorer.engine.progress import tell
 from explorer.engine.race_build import Starter
 from explorer.engine.race_heat import Entry, HeatRun, Track
-from explorer.engine.race_lane import Gone, Lane
+from explorer.engine.race_lane import HELLO_S, Gone, Lane
 from explorer.engine.race_material import Material
 from explorer.engine.work import whole_work
 from explorer.errors import Refusal, SizeError
@@ -38,6 +39,8 @@ from explorer.runners.local_cuda import state
 LOCK_WAIT_S = 120.0
 """Another race on the device is waited for so long; the wait does not count as timing."""
 LEAST_BUDGET_S = 1.0
+AGAIN_S = 15.0
+"""A device that broke down gets so long to answer again."""
 
 
 def race(
@@ -127,10 +130,6 @@ class _OnDevice:
     def run(self, material: Material, starters: list[Starter]) -> None:
         """One function: its heat is put up, whatever happens."""
         starters = [Starter(each.name, each.mod, each.reason) for each in starters]
-        lost = "" if self.where.again else device_lock.quarantined(self.place.name)
-        if lost:
-            self._show(material, starters, f"{self.place.name} is not used. {lost}", lost)
-            return
         try:
             if self.place.lock:
                 with device_lock.locked(self.place.lock, LOCK_WAIT_S):
@@ -142,14 +141,16 @@ class _OnDevice:
             self._show(material, starters, why, "")
             return
         except Gone as gone:
-            why = f"{self.place.name} can't be used: {str(gone).rstrip('.')}."
-            self._lose(str(gone))
-            self._show(material, starters, why, str(gone))
+            device = gone.device or self.place.name
+            if not device_lock.quarantined(device):
+                self._lose(device, str(gone))
+            why = f"{device} can't be used: {str(gone).rstrip('.')}."
+            self._show(material, starters, why, str(gone), device)
             return
         if heat.lost:
-            self._lose(heat.lost)
+            self._lose(heat.place.device, heat.lost)
         else:
-            device_lock.release(self.place.name)
+            device_lock.release(heat.place.device)
         self.board.show(material.name, self.place.name, heat)
 
     def _heat(self, material: Material, starters: list[Starter]) -> Heat:
@@ -164,8 +165,18 @@ class _OnDevice:
         if not remote:
             self._build(starters, material.name, "", modules)
 
-        def track() -> Lane:
-            return Lane(self.runner, self.place, self.where, self.session_s, material, modules)
+        def track(again: str = "") -> Lane:
+            """A process on the device; `again` is the one that it must be, by name."""
+
+            def allow(device: str) -> str:
+                if again and device != again:
+                    return "it did not come back"
+                return "" if self.where.again or again else device_lock.quarantined(device)
+
+            return Lane(
+                self.runner, self.place, self.where, self.session_s, material, modules,
+                allow=allow, hello_s=AGAIN_S if again else HELLO_S,
+            )  # fmt: skip
 
         lane = track()
         if remote:
@@ -179,7 +190,7 @@ class _OnDevice:
         heat = HeatRun(
             material=material,
             entries=entries,
-            track=Track(track, lambda lane, at: lane.load(at, files.get(at, ""))),
+            track=Track(partial(track, lane.device), lambda lane, at: lane.load(at, files.get(at))),
             method=self.method,
             place=self._provenance(material, lane.hello.device, lane.hello.driver),
             work=work,
@@ -255,15 +266,15 @@ class _OnDevice:
                  *(f"after: {note}" for note in self._notes()))  # fmt: skip
         return msgspec.structs.replace(place, notes=notes)
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, device: str, why: str) -> None:
         if self.runner.NAME == "rpc":
-            device_lock.quarantine(self.place.name, why)
+            device_lock.quarantine(device, why)
 
     def _show(
-        self, material: Material, starters: list[Starter], why: str, lost: str
+        self, material: Material, starters: list[Starter], why: str, lost: str, device: str = ""
     ) -> None:
         rows = tuple(_row(each, why, None) for each in starters)
-        place = self._provenance(material, self.place.name, "")
+        place = self._provenance(material, device or self.place.name, "")
         self.board.show(
             material.name, self.place.name,
             Heat(function=material.name, place=place, rows=rows, lost=lost),

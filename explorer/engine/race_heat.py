@@ -14,7 +14,7 @@ from explorer.engine.race_material import PLANS, Material
 from explorer.model.analysis import Roofline, Work
 from explorer.model.race import Heat, Method, Provenance, Row
 from explorer.race.bound import impossible
-from explorer.race.interval import median_interval, spread
+from explorer.race.interval import QUICK, RESAMPLES, median_interval, spread
 from explorer.race.rounds import MOST_ROUNDS, Samples, calls, enough, order
 from explorer.race.verdict import LEAST_ROUNDS, verdicts, winner
 
@@ -213,7 +213,7 @@ class HeatRun:
             return msgspec.structs.replace(row, reason=reason)
         if entry.reason or not len(samples):
             return row if entry.reason else msgspec.structs.replace(row, reason="Not run yet.")
-        found = median_interval(samples)
+        found = median_interval(samples, resamples=RESAMPLES if final else QUICK)
         fault = impossible(found.mid, self.bound, self.method.cache, self.l2_bytes)
         if fault:
             return msgspec.structs.replace(row, reason=fault)

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -26,7 +27,14 @@ leave the new process with LLVM's locks taken."""
 
 
 class Gone(Exception):
-    """The process or its device is not there any more; the message is a sentence."""
+    """The process or its device is not there any more; the message is a sentence.
+
+    `device` is the device's name, as far as it is known.
+    """
+
+    def __init__(self, why: str, device: str = "") -> None:
+        super().__init__(why)
+        self.device = device
 
 
 class Lane:
@@ -34,8 +42,12 @@ class Lane:
 
     def __init__(
         self, runner: Runner, place: Place, where: Where, session_s: float, material: Material,
-        modules: dict[int, Any],
+        modules: dict[int, Any], *, allow: Callable[[str], str] = lambda device: "",
+        hello_s: float = HELLO_S,
     ) -> None:  # fmt: skip
+        """`allow` says why the device of that name is not to be used, or ""."""
+        self.device = ""
+        """Its name, as soon as it is known."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line = ours
         with forking:
@@ -44,11 +56,18 @@ class Lane:
                 ours.close()
                 race_track.run(theirs, runner, place, where, session_s, material, modules)
         theirs.close()
-        self.hello = self._hear(HELLO_S)
+        self.hello = self._hear(hello_s)
+        while self.hello.waits:
+            self.device = self.hello.device
+            if why := allow(self.device):
+                self.close()
+                raise Gone(why, self.device)
+            self.hello = self._hear(hello_s)
+        self.device = self.hello.device
 
-    def load(self, variant: int, file: str = "") -> None:
+    def load(self, variant: int, file: str | None = None) -> None:
         """Load a variant's module, or the file it was exported to."""
-        self._ask(Order("load", variant, file), LOAD_S)
+        self._ask(Order("load", variant, file or ""), LOAD_S)
 
     def turn(self, variant: int, plan: int, calls: int, flush: bool, timeout_s: float) -> Told:
         """One turn of a variant."""
@@ -76,15 +95,15 @@ class Lane:
             data = self._line.recv(PACKET_BYTES)
         except TimeoutError:
             self.close()
-            raise Gone(f"no answer within {timeout_s:.0f} s; it was stopped") from None
+            raise Gone(f"no answer within {timeout_s:.0f} s; it was stopped", self.device) from None
         except OSError:
             data = b""
         if not data:
-            raise Gone(self._ended())
+            raise Gone(self._ended(), self.device)
         told: Told = msgspec.json.decode(data, type=Told)
         if told.failed:
             self.close()
-            raise Gone(told.failed)
+            raise Gone(told.failed, self.device)
         return told
 
     def _ended(self) -> str:

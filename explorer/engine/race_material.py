@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import threading
 from math import prod
 from typing import Any
 
@@ -61,6 +62,7 @@ class Material:
         self.expected = [self._shared() for _ in PLANS]
         self._state = np.frombuffer(mmap.mmap(-1, 1), np.uint8)
         self.ready: Ready | None = None
+        self._making = threading.Lock()
         for plan, starts in zip(PLANS, self.start, strict=True):
             for to, values in zip(starts, self.arrays.start(plan, 0), strict=True):
                 to[...] = values.reshape(to.shape)
@@ -81,14 +83,16 @@ class Material:
         return bool(self._state[0])
 
     def make_reference(self) -> Ready:
-        """Compute what should come out, in a process of its own; at most REFERENCE_S."""
-        try:
-            self.ready = isolated(self._reference, Ready, REFERENCE_S)
-        except Died as died:
-            lines = str(died).strip().splitlines()
-            self.ready = Ready(False, f"the reference ended early: {lines[-1]}")
-        self._state[0] = self.ready.made
-        return self.ready
+        """Compute what should come out, once, in a process of its own; at most REFERENCE_S."""
+        with self._making:
+            if self.ready is None:
+                try:
+                    self.ready = isolated(self._reference, Ready, REFERENCE_S)
+                except Died as died:
+                    lines = str(died).strip().splitlines()
+                    self.ready = Ready(False, f"the reference ended early: {lines[-1]}")
+                self._state[0] = self.ready.made
+            return self.ready
 
     def wrong(self, plan: int, results: list[np.ndarray | None]) -> str:
         """What is wrong with results of a run (None: an input), in words, or ""."""

@@ -44,6 +44,7 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The answer.  `failed` ends this process' use; `wrong` says how outputs differ.
 
     `clean` is False when the system interrupted the turn; `us` is the mean time of a call.
+    `waits` tells that only the device's name is known yet.
     """
 
     failed: str = ""
@@ -53,6 +54,7 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     device: str = ""
     driver: str = ""
     triple: str = ""
+    waits: bool = False
 
 
 def run(
@@ -76,8 +78,11 @@ def _serve(
     line: socket.socket, runner: Runner, place: Place, where: Where, session_s: float,
     material: Material, modules: dict[int, Any],
 ) -> None:  # fmt: skip
+    def say(device: str) -> None:
+        _send(line, Told(device=device, waits=True))
+
     try:
-        connection = runner.connect(place, where, session_s)
+        connection = runner.connect(place, where, session_s, say)
         track = _Track(connection, material, modules)
     except Unreachable as why:
         _send(line, Told(failed=str(why)))
@@ -101,6 +106,9 @@ def _send(line: socket.socket, told: Told) -> None:
 
 
 def _said(failure: BaseException) -> str:
+    lost = ("RPCCode", "SockChannel")  # where TVM's RPC reads from a connection that is gone
+    if isinstance(failure, ConnectionError) or any(word in str(failure) for word in lost):
+        return "the server closed the connection"
     lines = [text.strip() for text in str(failure).splitlines() if text.strip()]
     return (lines[-1] if lines else type(failure).__name__)[:_TEXT]
 
@@ -145,7 +153,7 @@ class _Track:
         )  # fmt: skip
         before = _interruptions()
         seconds = timer(*self.arguments).results[0]
-        clean = _interruptions() == before
+        clean = not self.connection.in_process or _interruptions() == before
         if not self.material.changes_inputs:
             wrong = self._wrong(order)
         return Told(us=seconds * 1e6, clean=clean, wrong=wrong)

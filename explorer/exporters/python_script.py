@@ -44,13 +44,13 @@ def render(material: Material) -> str:
 
 
 def _docstring(material: Material) -> str:
-    lines = [*heading(material), "", "Run it; --source prints the CUDA source, --help the rest."]
+    lines = [*heading(material), "", "Run it: it builds, checks and times; --source prints the CUDA source, --help says the rest."]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{text}\n"""'
 
 
 def _imports(material: Material) -> str:
-    lines = ["import argparse", "import sys", "", "import numpy as np", "import tvm"]
+    lines = ["import argparse", "import sys", "import time", "", "import numpy as np", "import tvm"]
     lines.append("from tvm import s_tir")
     code = "\n".join(material.lines)
     if "tensorize(" in code and "tensor_intrin" not in code:
@@ -132,7 +132,7 @@ def _free(name: str) -> str:
     """The name of a size, changed where the script means something else by it."""
     main = _MAIN.read_text(encoding="utf-8")
     taken = set(re.findall(r"^(?:def )?([A-Za-z_]\w*)(?:\(| =)", main, re.MULTILINE))
-    taken |= {"argparse", "sys", "np", "tvm", "s_tir", "dlight", "T", "TARGET", "ARGUMENTS"}
+    taken |= {"argparse", "sys", "time", "np", "tvm", "s_tir", "dlight", "T", "TARGET", "ARGUMENTS"}
     taken |= {"MODULE", "apply_schedule", *keyword.kwlist}
     return f"{name}_size" if name in taken else name
 

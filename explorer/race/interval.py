@@ -10,6 +10,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 RESAMPLES = 400
+QUICK = 100
+"""Resamples for a look in between."""
 FEW = 8
 """With fewer samples the interval is everything seen: a bootstrap of so few would be too narrow."""
 
@@ -28,7 +30,9 @@ class Interval:
         return max(self.high - self.mid, self.mid - self.low)
 
 
-def median_interval(samples: Floats, level: float = 0.95, seed: int = 0) -> Interval:
+def median_interval(
+    samples: Floats, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
     """The median of `samples` with a block-bootstrap interval.
 
     Blocks of neighbours are drawn, not single samples: noise on a machine comes in stretches, and
@@ -40,8 +44,8 @@ def median_interval(samples: Floats, level: float = 0.95, seed: int = 0) -> Inte
         return Interval(mid, float(samples.min()), float(samples.max()))
     length = max(1, round(count ** (1 / 3)))
     rng = np.random.default_rng(seed)
-    starts = rng.integers(0, count, (RESAMPLES, -(-count // length), 1))
-    places = ((starts + np.arange(length)) % count).reshape(RESAMPLES, -1)[:, :count]
+    starts = rng.integers(0, count, (resamples, -(-count // length), 1))
+    places = ((starts + np.arange(length)) % count).reshape(resamples, -1)[:, :count]
     medians = np.median(samples[places], axis=1)
     low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2])
     return Interval(mid, min(float(low), mid), max(float(high), mid))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from explorer.race.interval import Floats, Interval, median_interval
+from explorer.race.interval import QUICK, Floats, Interval, median_interval
 from explorer.race.verdict import LEAST_ROUNDS, log_ratio
 
 CLOSE = 0.01
@@ -66,9 +66,13 @@ def calls(time_us: float, cache: str) -> int:
 
 
 def medians(samples: Mapping[str, Samples]) -> dict[str, Interval]:
-    """The median of every variant that ran."""
+    """The median of every variant that ran, from a quick look."""
     counted = {name: each.counted() for name, each in samples.items()}
-    return {name: median_interval(times) for name, times in counted.items() if len(times)}
+    return {
+        name: median_interval(times, resamples=QUICK)
+        for name, times in counted.items()
+        if len(times)
+    }
 
 
 def enough(samples: Mapping[str, Samples]) -> bool:
@@ -80,6 +84,8 @@ def enough(samples: Mapping[str, Samples]) -> bool:
         return False
     best = min(found, key=lambda name: found[name].mid)
     ratios = (
-        log_ratio(samples[best].rounds(), samples[name].rounds()) for name in found if name != best
+        log_ratio(samples[best].rounds(), samples[name].rounds(), QUICK)
+        for name in found
+        if name != best
     )
     return all(ratio is not None and ratio.half_width <= CLOSE for ratio in ratios)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from explorer.model.race import Outcome, Verdict
-from explorer.race.interval import Floats, Interval, median_interval
+from explorer.race.interval import RESAMPLES, Floats, Interval, median_interval
 
 LEVEL = 0.99
 """Of the ratio's interval: several pairs are looked at, and a wrong ranking is the worst fault."""
@@ -19,7 +19,9 @@ LEAST_ROUNDS = 10
 """With fewer common rounds nothing is decided."""
 
 
-def log_ratio(own: Floats, other: Floats) -> Interval | None:
+def log_ratio(
+    own: Floats, other: Floats, resamples: int = RESAMPLES
+) -> Interval | None:
     """The log of time of `other` over time of `own`, from pairs of one round; None without pairs.
 
     The arrays have one entry a round, NaN where there is none.  What slows a whole round down
@@ -28,7 +30,7 @@ def log_ratio(own: Floats, other: Floats) -> Interval | None:
     both = np.isfinite(own) & np.isfinite(other)
     if not both.any():
         return None
-    return median_interval(np.log(other[both] / own[both]), LEVEL)
+    return median_interval(np.log(other[both] / own[both]), LEVEL, resamples)
 
 
 def judge(name: str, other_name: str, own: Floats, other: Floats) -> Verdict:

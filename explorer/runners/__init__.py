@@ -9,7 +9,7 @@ from typing import cast
 from explorer.errors import Refusal
 from explorer.model.race import Where
 from explorer.model.target import Target
-from explorer.runners.base import Connection, Place, Runner, Unreachable
+from explorer.runners.base import Connection, Place, Runner, Say, Unreachable
 
 RUNNERS: dict[str, Runner] = {
     module.NAME: cast(Runner, module)
@@ -33,4 +33,4 @@ def chosen(where: Where, target: Target) -> Runner | Refusal:
     return runner.can_run(target) or runner
 
 
-__all__ = ["RUNNERS", "Connection", "Place", "Runner", "Unreachable", "chosen"]
+__all__ = ["RUNNERS", "Connection", "Place", "Runner", "Say", "Unreachable", "chosen"]

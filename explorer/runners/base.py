@@ -5,8 +5,8 @@ A runner is one file in this folder with
 - `NAME` (its key), `LABEL` (for menus), `WARNING` (what the user must know, or "");
 - `can_run(target) -> Refusal | None`: None when code for that target can be timed here;
 - `places(where, target) -> tuple[Place, ...] | Refusal`: the devices asked for, not touched yet;
-- `connect(place, where, session_s) -> Connection`, called in a process of its own for each device.
-  Raises Unreachable.
+- `connect(place, where, session_s, say) -> Connection`, called in a process of its own for each
+  device; `say` is told the device's name as soon as it is known.  Raises Unreachable.
 
 TVM is imported inside functions: the command line asks `can_run` without it.
 """
@@ -51,9 +51,14 @@ class Connection:
 
     device: Any
     name: str
+    load: Callable[[Any], Any]
     driver: str = ""
     triple: str = ""
-    load: Callable[[Any], Any]
+    in_process: bool = False
+    """Code runs on this process' own threads: what interrupts it disturbs the time."""
+
+
+Say = Callable[[str], None]
 
 
 class Runner(Protocol):
@@ -69,6 +74,8 @@ class Runner(Protocol):
     def places(self, where: Where, target: Target) -> tuple[Place, ...] | Refusal:
         """The devices that `where` names."""
 
-    def connect(self, place: Place, where: Where, session_s: float) -> Connection:
+    def connect(
+        self, place: Place, where: Where, session_s: float, say: Say
+    ) -> Connection:
         """The device, ready to load modules."""
 

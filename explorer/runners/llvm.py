@@ -9,7 +9,7 @@ from pathlib import Path
 from explorer.errors import Refusal
 from explorer.model.race import Where
 from explorer.model.target import Target
-from explorer.runners.base import Connection, Place
+from explorer.runners.base import Connection, Place, Say
 
 NAME = "llvm"
 LABEL = "This machine's processor"
@@ -32,11 +32,13 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     return (Place(name=cpu_name(), lock="cpu"),)
 
 
-def connect(place: Place, where: Where, session_s: float) -> Connection:
+def connect(place: Place, where: Where, session_s: float, say: Say) -> Connection:
     """The processor is always there."""
     import tvm
 
-    return Connection(device=tvm.cpu(), name=place.name, load=lambda built: built)
+    return Connection(
+        device=tvm.cpu(), name=place.name, load=lambda built: built, in_process=True
+    )
 
 
 def cpu_name() -> str:

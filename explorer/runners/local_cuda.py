@@ -13,7 +13,7 @@ import subprocess
 from explorer.errors import Refusal
 from explorer.model.race import Where
 from explorer.model.target import Target
-from explorer.runners.base import Connection, Place, Unreachable
+from explorer.runners.base import Connection, Place, Say, Unreachable
 from explorer.targets.local import detect
 
 NAME = "local_cuda"
@@ -80,7 +80,7 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     return (Place(name=f"{name} ({arch})", lock=f"cuda{index}", number=index, cuda=True),)
 
 
-def connect(place: Place, where: Where, session_s: float) -> Connection:
+def connect(place: Place, where: Where, session_s: float, say: Say) -> Connection:
     """The GPU, initialised in this process only.  Raises Unreachable."""
     import tvm
 

@@ -8,7 +8,7 @@ from typing import Any
 from explorer.errors import Refusal
 from explorer.model.race import Where
 from explorer.model.target import Target
-from explorer.runners.base import Connection, Place, Unreachable
+from explorer.runners.base import Connection, Place, Say, Unreachable
 
 NAME = "rpc"
 LABEL = "Remote device (TVM RPC)"
@@ -36,6 +36,7 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     if endpoint is None:
         return Refusal(
             what=f'"{given}" is no address.' if given else "RPC needs an address.",
+            why="A server or a tracker is named by host and port.",
             do="Write HOST:PORT, e.g. 127.0.0.1:9090, for --rpc or --tracker (with --key).",
         )
     if not where.tracker:
@@ -56,6 +57,7 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     if not servers:
         return Refusal(
             what=f"The tracker {_text(endpoint)} has no server with the key {where.key}.",
+            why="No server has registered with it, or only with other keys.",
             do="Start one: python -m tvm.exec.rpc_server --host 127.0.0.1"
             f" --tracker {_text(endpoint)} --key {where.key}.",
         )
@@ -67,13 +69,15 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     )
 
 
-def connect(place: Place, where: Where, session_s: float) -> Connection:
+def connect(place: Place, where: Where, session_s: float, say: Say) -> Connection:
     """A session with the server, or with one that the tracker lends.  Raises Unreachable."""
     from tvm import rpc
 
     endpoint, key = place.endpoint, where.key
     if where.tracker:
         endpoint, key = _borrow(place.endpoint, where.key)
+    name = f"{'GPU' if place.cuda else 'CPU'} at {_text(endpoint)}"
+    say(name)
     try:
         session = rpc.connect(*endpoint, key, session_timeout=session_s)
     except RuntimeError as failure:
@@ -94,7 +98,8 @@ def connect(place: Place, where: Where, session_s: float) -> Connection:
 
     return Connection(
         device=device,
-        name=f"{device.device_name if place.cuda else 'CPU'} at {_text(endpoint)}",
+        name=name,
+        driver=str(device.device_name) if place.cuda else "",
         triple=_triple(session),
         load=load,
     )

@@ -1,0 +1,277 @@
+"""Several races in one question: a sweep over sizes, a recipe's history, and its ablation."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Callable, Iterable
+from math import prod
+
+import msgspec
+
+from explorer import workbench
+from explorer.analysis.extents import evaluate
+from explorer.errors import SizeError, UserError
+from explorer.experiment import Variant
+from explorer.model.analysis import Analysis
+from explorer.model.loaded import Source
+from explorer.model.nest import Loop, Nest
+from explorer.model.race import HERE, USUAL, Heat, Method, Race, Verdict, Where
+from explorer.model.refs import LoopRef
+from explorer.model.studies import (
+    Ablation,
+    History,
+    Static,
+    StepTime,
+    StepWorth,
+    Sweep,
+    SweepPoint,
+)
+from explorer.primitives import STEPS, Step
+
+KEPT = 0.95
+"""The shortest recipe may lose so much of the speed."""
+WHOLE = "whole recipe"
+
+
+def sweep(
+    source: Source,
+    variants: tuple[Variant, ...],
+    target: str,
+    sizes: dict[str, int],
+    name: str,
+    values: Iterable[int],
+    *,
+    function: str = "",
+    where: Where = HERE,
+    method: Method = USUAL,
+    on_news: Callable[[Sweep], None] | None = None,
+) -> Sweep:
+    """The variants raced at each value of `name`: a symbolic size, or a number in the text.
+
+    A number is replaced wherever it stands alone as an integer in the text.  Raises SizeError when
+    it is neither.
+    """
+    symbols = workbench.open_source(source).symbols
+    points: list[SweepPoint] = []
+    for value in values:
+        here, given = source, dict(sizes)
+        if name in symbols:
+            given[name] = value
+        else:
+            here = scaled(source, name, value)
+        race = workbench.race(
+            here, variants, target, given, function=function, where=where, method=method
+        ).result()
+        left = {v.name: remainders(here, v.steps, given) for v in variants}
+        points.append(
+            SweepPoint(
+                value=value, sizes=given, race=race,
+                remainders={variant: words for variant, words in left.items() if words},
+            )
+        )  # fmt: skip
+        if on_news is not None:
+            on_news(Sweep(name=name, points=tuple(points), final=False))
+    return Sweep(name=name, points=tuple(points))
+
+
+def scaled(source: Source, number: str, value: int) -> Source:
+    """The text with an integer replaced, e.g. 1024 by 2048.  Raises SizeError when it has none."""
+    found = False
+    tokens = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+            if token.type == tokenize.NUMBER and token.string == number:
+                found, token = True, token._replace(string=str(value))
+            tokens.append(token)
+    except (tokenize.TokenError, IndentationError) as failure:
+        raise SizeError("The text can't be scaled.", f"{failure}.") from failure
+    if not found:
+        raise SizeError(
+            f"The module has no size {number}.",
+            "It is neither a symbolic size nor an integer of the text.",
+            "Name one of its symbolic sizes, or a number that its shapes use.",
+        )
+    lines = source.text.splitlines(keepends=True)
+    for token in reversed([t for t in tokens if t.type == tokenize.NUMBER]):
+        (row, start), (_, end) = token.start, token.end
+        lines[row - 1] = lines[row - 1][:start] + token.string + lines[row - 1][end:]
+    return msgspec.structs.replace(source, text="".join(lines))
+
+
+def remainders(source: Source, steps: tuple[Step, ...], sizes: dict[str, int]) -> tuple[str, ...]:
+    """Splits of a recipe whose factors do not divide the loop, in words."""
+    found = []
+    for at, step in enumerate(steps):
+        if not isinstance(step, STEPS["split"]):
+            continue
+        loop = _loop(workbench.view(source, steps[:at]).nest, getattr(step, "loop", None))
+        factors = [each for each in getattr(step, "factors", ()) if each is not None]
+        extent = None if loop is None else evaluate(loop.extent, sizes)
+        tile = prod(int(str(each)) for each in factors if str(each).isdigit())
+        if loop is not None and extent is not None and tile > 1 and extent % tile:
+            found.append(
+                f"{loop.name} ({extent}) is no multiple of {tile}: {extent % tile} are left over"
+            )
+    return tuple(found)
+
+
+def history(
+    source: Source, steps: tuple[Step, ...], target: str, sizes: dict[str, int], *,
+    function: str = "", where: Where = HERE, method: Method = USUAL,
+    on_news: Callable[[Race], None] | None = None,
+) -> History:  # fmt: skip
+    """The recipe raced after each of its steps."""
+    names = [str(at) for at in range(len(steps) + 1)]
+    variants = tuple(Variant(name, steps[:at]) for at, name in enumerate(names))
+    race = workbench.race(
+        source, variants, target, sizes, function=function, where=where, method=method,
+        on_news=on_news,
+    ).result()  # fmt: skip
+    heat, lines = first_heat(race), _lines(source, steps)
+    rows = []
+    for at, name in enumerate(names):
+        row = heat.row(name) if heat is not None else None
+        line = lines[at - 1] if at else ""
+        if row is None:
+            rows.append(StepTime(step=at, line=line, reason="No function is timed."))
+            continue
+        change = _verdict(heat, name, str(at - 1))
+        rows.append(
+            StepTime(step=at, line=line, median_us=row.median_us, low_us=row.low_us,
+                     high_us=row.high_us, reason=row.reason, change=change)
+        )  # fmt: skip
+    return History(function="" if heat is None else heat.function, steps=tuple(rows), race=race)
+
+
+def ablation(
+    source: Source, steps: tuple[Step, ...], target: str, sizes: dict[str, int], *,
+    function: str = "", where: Where = HERE, method: Method = USUAL,
+    on_news: Callable[[Race], None] | None = None,
+) -> Ablation:  # fmt: skip
+    """The recipe raced without each of its steps, and the shortest that keeps KEPT of its speed.
+
+    Where nothing can be timed, static figures of every recipe instead.
+    """
+
+    def raced(*variants: Variant) -> Race:
+        return workbench.race(
+            source, variants, target, sizes, function=function, where=where, method=method,
+            on_news=on_news,
+        ).result()  # fmt: skip
+
+    without = [
+        Variant(f"without {at + 1}", steps[:at] + steps[at + 1 :]) for at in range(len(steps))
+    ]
+    race = raced(Variant(WHOLE, steps), *without)
+    heat, lines = first_heat(race), _lines(source, steps)
+    worths = []
+    for at, variant in enumerate(without):
+        row = heat.row(variant.name) if heat is not None else None
+        verdict = _verdict(heat, WHOLE, variant.name)
+        worths.append(
+            StepWorth(
+                step=at, line=lines[at], verdict=verdict,
+                worth=None if verdict is None else verdict.ratio,
+                reason="" if row is None else row.reason,
+            )
+        )  # fmt: skip
+    name = "" if heat is None else heat.function
+    if not any(each.verdict for each in worths):
+        return Ablation(
+            function=name, race=race, static=_static(source, steps, target, sizes),
+            steps=tuple(
+                msgspec.structs.replace(
+                    each, static=_static(source, without[each.step].steps, target, sizes)
+                )
+                for each in worths
+            ),
+        )  # fmt: skip
+    shortest, kept = _shortest(steps, worths, raced)
+    return Ablation(
+        function=name, steps=tuple(worths), shortest=shortest, kept=kept, race=race
+    )
+
+
+def _shortest(
+    steps: tuple[Step, ...], worths: list[StepWorth], raced: Callable[..., Race]
+) -> tuple[tuple[int, ...], float]:
+    """Steps left after those worth least were taken out one after another, while it stays fast."""
+    left, kept = tuple(range(len(steps))), 1.0
+    for worth in sorted(worths, key=lambda each: each.worth or float("inf")):
+        if worth.worth is None or worth.worth > 1 / KEPT:
+            break
+        fewer = tuple(at for at in left if at != worth.step)
+        heat = first_heat(
+            raced(Variant(WHOLE, steps), Variant("shorter", tuple(steps[at] for at in fewer)))
+        )
+        verdict = _verdict(heat, WHOLE, "shorter")
+        if verdict is not None and verdict.outcome != "undecided" and 1 / verdict.ratio >= KEPT:
+            left, kept = fewer, 1 / verdict.ratio
+    return left, kept
+
+
+def first_heat(race: Race) -> Heat | None:
+    """The first heat that measured something, else the first."""
+    measured = (h for h in race.heats if any(row.status == "measured" for row in h.rows))
+    return next(measured, next(iter(race.heats), None))
+
+
+def _verdict(heat: Heat | None, variant: str, other: str) -> Verdict | None:
+    """The verdict of `variant` against `other`, whichever way round it was given."""
+    for each in heat.verdicts if heat is not None else ():
+        if (each.variant, each.other) == (variant, other):
+            return each
+        if (each.variant, each.other) == (other, variant):
+            return reverse(each)
+    return None
+
+
+def reverse(verdict: Verdict) -> Verdict:
+    """The same verdict seen from the other variant."""
+    swap = {"faster": "slower", "slower": "faster"}
+    words = verdict.words
+    if verdict.outcome in swap:
+        words = words.replace(verdict.outcome, swap[verdict.outcome])
+    return msgspec.structs.replace(
+        verdict, variant=verdict.other, other=verdict.variant, words=words,
+        outcome=swap.get(verdict.outcome, verdict.outcome),
+        ratio=1 / verdict.ratio, low=1 / verdict.high, high=1 / verdict.low,
+    )  # fmt: skip
+
+
+def _lines(source: Source, steps: tuple[Step, ...]) -> list[str]:
+    return [
+        step.lines[-1] if step.lines else "(does not apply)"
+        for step in workbench.view(source, steps).steps
+    ]
+
+
+def _loop(nest: Nest, ref: object) -> Loop | None:
+    for function in nest.functions:
+        for node in function.nodes:
+            if isinstance(node, Loop) and isinstance(ref, LoopRef) and node.ref == ref:
+                return node
+    return None
+
+
+def _static(
+    source: Source, steps: tuple[Step, ...], target: str, sizes: dict[str, int]
+) -> Static | None:
+    try:
+        found: Analysis = workbench.analyse(source, steps, target, sizes)
+    except UserError:
+        return None  # no figures: the row's own reason says what is wrong with the variant
+    kernels = found.kernels
+    if not kernels:
+        return None
+    occupancies = [k.occupancy.fraction for k in kernels if k.occupancy is not None]
+    bounds = [k.roofline.bound_us for k in kernels if k.roofline is not None]
+    return Static(
+        registers=max(k.registers for k in kernels),
+        spill_bytes=sum(k.spill_store_bytes + k.spill_load_bytes for k in kernels),
+        shared_bytes=sum(k.static_shared_bytes + (k.dynamic_shared_bytes or 0) for k in kernels),
+        instructions=sum(k.instructions for k in kernels),
+        occupancy=min(occupancies, default=None),
+        bound_us=sum(bounds) if bounds else None,
+    )
