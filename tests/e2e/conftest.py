@@ -148,6 +148,11 @@ class App:
         self.tab("CUDA")
         return self.page.get_by_role("region", name="CUDA source")
 
+    def bind_outer_loop(self) -> None:
+        self.node("main/0").click()
+        self.page.keyboard.press("b")
+        expect(self.steps()).to_have_count(1)
+
     def sample(self, title: str) -> None:
         self.button("Open…").click()
         self.button(title).click()
@@ -157,6 +162,8 @@ class App:
     def upload(self, name: str, text: str | bytes) -> None:
         data = text.encode() if isinstance(text, str) else text
         self.button("Open…").click()
+        expect(self.page.get_by_role("heading", name="Open", exact=True)).to_be_visible()
+        self.idle()
         self.page.locator("input[type=file]").set_input_files(
             {"name": name, "mimeType": "text/plain", "buffer": data}
         )

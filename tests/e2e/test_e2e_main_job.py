@@ -79,8 +79,7 @@ def test_compare_and_run_the_downloaded_script(app, tmp_path: Path) -> None:
 
 
 def test_experiment_saved_reloaded_and_reopened(app, tmp_path: Path) -> None:
-    app.button("Bind i for me").click()
-    expect(app.steps()).to_have_count(1)
+    app.bind_outer_loop()
     line = app.steps().first.inner_text()
     app.page.reload()
     expect(app.variant("My schedule")).to_be_visible()

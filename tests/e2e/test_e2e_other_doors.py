@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.e2e.conftest import CASES, App, Server, Watched
 from playwright.sync_api import Browser, expect
+
+from tests.e2e.conftest import CASES, App, Server, Watched
 
 BROKEN = """\
 @I.ir_module
@@ -61,8 +62,7 @@ def test_a_schedule_file_opens_as_steps(app: App) -> None:
 
 
 def test_broken_text_names_the_line_and_keeps_everything(app: App) -> None:
-    app.button("Bind i for me").click()
-    expect(app.steps()).to_have_count(1)
+    app.bind_outer_loop()
     app.upload("broken.py", BROKEN)
     alert = app.page.get_by_role("alert")
     expect(alert).to_contain_text("Line 5")
@@ -90,8 +90,7 @@ def test_hostile_text_is_not_executed(app: App, tmp_path: Path) -> None:
 
 
 def test_killed_workers_cost_nothing(app: App, server: Server) -> None:
-    app.button("Bind i for me").click()
-    expect(app.steps()).to_have_count(1)
+    app.bind_outer_loop()
     children = psutil.Process(server.process.pid).children(recursive=True)
     assert children
     for child in children:
