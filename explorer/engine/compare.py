@@ -30,10 +30,17 @@ class Difference:
 
 
 def difference(
-    got: np.ndarray, expected: np.ndarray, dtype: str, numerics: Numerics, *, whole: bool
+    got: np.ndarray,
+    expected: np.ndarray,
+    dtype: str,
+    numerics: Numerics,
+    *,
+    whole: bool,
+    slack: np.ndarray | float = 0.0,
 ) -> Difference:
     """Compare; NaN equals NaN, infinities equal themselves, equal bits are equal.
 
+    `slack` is allowed on top of what rounding explains, for each element.
     With `whole` results are whole numbers, so that a difference below one half is none.
     """
     total = int(got.size)
@@ -47,7 +54,7 @@ def difference(
     a, b = got.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore"):
         apart = np.abs(a - b)
-        allowed = numerics.allowed(b, dtype)
+        allowed = numerics.allowed(b, dtype) + slack
         if whole and float(np.max(np.abs(np.where(np.isfinite(b), b, 0)))) < 0.5 / EPSILON[dtype]:
             allowed = np.minimum(allowed, 0.49)
         good = same | (np.isnan(a) & np.isnan(b)) | (a == b)

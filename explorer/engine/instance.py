@@ -116,6 +116,11 @@ class Instance:
                 run.outputs[at], results[at], param.dtype, self.numerics,
                 whole=plan.style == "whole",
             )  # fmt: skip
+            if found.count and plan.style != "whole":
+                found = difference(
+                    run.outputs[at], results[at], param.dtype, self.numerics, whole=False,
+                    slack=self.expected.slack(start, results, plan)[at],
+                )  # fmt: skip
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
@@ -149,6 +154,12 @@ class Instance:
                 run.outputs[at][written], results[at][written], param.dtype, self.numerics,
                 whole=plan.style == "whole",
             )  # fmt: skip
+            if found.count and plan.style != "whole":
+                slack = self.expected.slack(start, results, plan, needed)[at][written]
+                found = difference(
+                    run.outputs[at][written], results[at][written], param.dtype, self.numerics,
+                    whole=False, slack=slack,
+                )  # fmt: skip
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 place = int(np.flatnonzero(written)[found.first[0]])

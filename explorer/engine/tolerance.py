@@ -47,7 +47,7 @@ class Numerics:
         if dtype not in EPSILON:
             return "exact"
         return (
-            f"{dtype} within 2 ulp plus {self._factor():.0f} ulp of {self.coarsest or dtype} for a "
+            f"{dtype} within 2 ulp plus {self.factor():.0f} ulp of {self.coarsest or dtype} for a "
             f"reduction of {self.reduction}"
         )
 
@@ -56,9 +56,10 @@ class Numerics:
         size = np.abs(np.where(np.isfinite(reference), reference, 0.0))
         mean = float(size.mean()) if size.size else 0.0
         acc = EPSILON.get(self.coarsest, EPSILON[dtype])
-        return 2 * EPSILON[dtype] * size + acc * self._factor() * (size + mean) + 1e-30
+        return 2 * EPSILON[dtype] * size + acc * self.factor() * (size + mean) + 1e-30
 
-    def _factor(self) -> float:
+    def factor(self) -> float:
+        """Rounding errors a result may have gathered."""
         return 16 + 2 * math.sqrt(self.reduction)
 
 
