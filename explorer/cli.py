@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 
-from explorer import cli_text, workbench
+from explorer import cli_text, error_texts, workbench
+from explorer.bind_doctor import diagnose
 from explorer.cli_options import DEFAULT_WITH, FORMS, make_parser
-from explorer.comparison import ORIGINAL, Question, compare, with_findings
-from explorer.errors import ExperimentError, LoadError, TargetError, UserError
+from explorer.comparison import ORIGINAL, Question, compare
+from explorer.errors import ExperimentError, ForbiddenText, LoadError, TargetError, UserError
 from explorer.experiment import Experiment, Variant, parse
+from explorer.model.diagnosis import Diagnosis
 from explorer.model.loaded import Loaded, Source
 from explorer.model.race import Method, Where
 from explorer.model.race_report import timing_report
@@ -180,21 +182,26 @@ def _doctor(options: argparse.Namespace) -> int:
             print(cli_text.tools(tools))
         return 0 if all(tool.found for tool in tools if tool.required) else 1
     experiment = _experiment(options.module)
+    error = error_texts.explain(experiment.source.text)
+    if error is not None and not error_texts.is_error(experiment.source.text):
+        error = None
     target = options.target or experiment.target
-    loaded = workbench.open_source(experiment.source)
-    built = with_findings(
-        workbench.build(experiment.source, (), target, experiment.sizes),
-        workbench.findings(experiment.source, (), target, experiment.sizes),
-    )
+    try:
+        workbench.open_source(experiment.source)
+    except LoadError as unloadable:
+        if error is None or isinstance(unloadable, ForbiddenText):
+            raise
+        only = Diagnosis(status="ill", what=error.what, why=error.why, error=error)
+        return _told(only, options)
+    sizes = {**experiment.sizes, **_sizes(options.size)}
+    return _told(diagnose(experiment.source, (), target, sizes, error), options)
+
+
+def _told(diagnosis: Diagnosis, options: argparse.Namespace) -> int:
     if options.json:
-        found = [
-            {name: getattr(each, name) for name in
-             ("code", "severity", "function", "where", "message", "cure")}
-            for each in built.findings
-        ]  # fmt: skip
-        _print_json({"status": built.status, "reason": built.reason, "findings": found})
+        _print_json(msgspec.to_builtins(diagnosis))
     else:
-        print(cli_text.diagnosis(loaded, built, options.module))
+        print(cli_text.diagnosis(diagnosis, options.module))
     return 0
 
 

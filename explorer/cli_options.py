@@ -46,8 +46,13 @@ def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
     out.add_argument("-o", "--output", metavar="OUT", help='the file to write, "-" to print it')
     out.add_argument("--format", choices=FORMS, default=FORMS[0], help="default %(default)s")
     _common(out)
-    sick = verb("doctor", "What is installed; or what keeps MODULE from being a kernel.", "?")
-    _target(sick)
+    sick = verb(
+        "doctor",
+        "What is installed; or what keeps MODULE (a module, or an error text with or without one)"
+        " from being a kernel, with cures that were tried.",
+        "?",
+    )
+    _common(sick, function=False)
     return parser
 
 
@@ -98,9 +103,10 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _common(verb: argparse.ArgumentParser) -> None:
+def _common(verb: argparse.ArgumentParser, *, function: bool = True) -> None:
     _target(verb)
-    verb.add_argument("--func", metavar="NAME", default="", help="only this function")
+    if function:
+        verb.add_argument("--func", metavar="NAME", default="", help="only this function")
     verb.add_argument(
         "--size", metavar="N=128", action="append", default=[], help="a symbolic size"
     )

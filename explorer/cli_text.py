@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from explorer.model.diagnosis import Diagnosis, Launch, TriedCure
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded
 from explorer.model.nest import Block, Function, Loop
 from explorer.model.race_report import MeasuredTime, TimingReport
 from explorer.model.report import FunctionReport, Report, VariantReport
-from explorer.model.result import Build
 
 
 def loaded(module: Loaded) -> str:
@@ -169,16 +169,42 @@ def tools(found: tuple[Tool, ...]) -> str:
     return "\n".join([table(rows), *(["", *repairs] if repairs else [])])
 
 
-def diagnosis(module: Loaded, built: Build, path: str) -> str:
-    """What keeps a module from being kernels, and the commands that cure it."""
-    lines = [f"{module.module}: {built.status}. {built.reason}".rstrip()]
-    for found in built.findings:
-        if found.severity == "info":
-            continue
-        cure = f" {found.cure}" if found.cure else ""
-        lines.append(f"{found.severity} {found.code} in {found.function}: {found.message}{cure}")
-    if built.status == "failed":
-        lines.append("")
-        lines.append("Compare what TVM's own schedules make of it:")
-        lines.append(f"    python -m explorer compare {path}")
+def diagnosis(found: Diagnosis, path: str) -> str:
+    """What keeps a module from being kernels, and cures with what became of them."""
+    lines = []
+    if found.error is not None:
+        lines.append(f"line {found.error.line}: {found.error.excerpt}")
+        lines.append(found.error.sentence())
+    if found.error is None or found.what != found.error.what:
+        lines.append(found.what)
+        lines += [found.why] if found.why else []
+    lines += [f"  {place.function}: {place.message}" for place in found.places]
+    offered = [cure for cure in found.cures if cure.offered]
+    failed = [cure for cure in found.cures if not cure.offered]
+    if offered:
+        lines += ["", "Cures, tried and checked:"]
+        lines += [f"  {cure.label} → {tried(cure)}" for cure in offered]
+    if failed:
+        lines += ["", "Tried in vain:"] + [f"  {cure.label}: {cure.reason}" for cure in failed]
+    if offered:
+        names = [cure.id.partition(":")[2] for cure in offered if cure.id.startswith("strategy:")]
+        lines += ["", "Side by side:"]
+        lines.append(f"    python -m explorer compare {path} --with original,{','.join(names)}"
+                     if names else f"    python -m explorer compare {path}")  # fmt: skip
     return "\n".join(lines)
+
+
+def tried(cure: TriedCure) -> str:
+    """What became of a cure: launches and verdict, e.g. "8 blocks of 128 threads · match"."""
+    parts = list(dict.fromkeys(launched(each) for each in cure.launches))
+    more = f" and {len(parts) - 2} more kernels" if len(parts) > 2 else ""
+    said = "; ".join(parts[:2]) + more
+    verdict = cure.check.status.replace("_", " ")
+    if cure.check.status == "not_checked":
+        verdict += f" ({cure.check.detail})"
+    return f"{said} · {verdict}" + (f". {cure.reason}" if cure.reason else "")
+
+
+def launched(launch: Launch) -> str:
+    """A launch as "4×2×1 blocks of 8×16×1 threads"."""
+    return f"{'×'.join(launch.grid)} blocks of {'×'.join(launch.block)} threads"

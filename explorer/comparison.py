@@ -72,7 +72,7 @@ def _variant(question: Question, name: str) -> VariantReport:
     made = Made()
     try:
         made = make(question, name)
-        built, lines = _build(question, made)
+        built, lines = build_checked(question, made)
     except UserError as error:
         broke = error.problem.kind in ("WorkerDied", "BuildError")
         status: VariantStatus = "failed" if broke else "refused"
@@ -100,7 +100,11 @@ def make(question: Question, name: str) -> Made:
     return Made(workbench.steps_of(proposal), proposal.outcomes, strategy=True)
 
 
-def _build(question: Question, made: Made) -> tuple[Build, tuple[str, ...]]:
+def build_checked(question: Question, made: Made) -> tuple[Build, tuple[str, ...]]:
+    """A variant built, looked at, compiled and checked, with its lines of Python.
+
+    Raises StepRefused for the first step that does not apply, and what its verbs raise.
+    """
     source, sizes = question.source, question.sizes or {}
     view = workbench.view(source, made.steps)
     lines = tuple(line for step in view.steps for line in step.lines)

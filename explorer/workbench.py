@@ -164,16 +164,42 @@ def cure(
     kind, _, what = cure_id.partition(":")
     if kind == "strategy":
         return propose(source, steps, what, target)
-    name = what.partition("/")[0]
-    function = view(source, steps).nest.function(name)
-    made = cures.cure_steps(function, cure_id) if function is not None else ()
-    if not made:
+    plans = bind_plans(source, steps, cure_id)
+    if not plans:
         raise StepRefused(
             "This cure does not apply any more.", "The loop is gone or all its axes are taken.",
             "Bind a loop from its own menu.",
         )  # fmt: skip
-    plain = msgspec.json.decode(msgspec.json.encode(made))
-    return Proposal(steps=plain)
+    first: Refusal | None = None
+    for plan in plans:
+        seen = refused(source, steps, plan)
+        if seen is None:
+            return Proposal(steps=msgspec.json.decode(msgspec.json.encode(plan)))
+        first = first or seen
+    assert first is not None
+    raise StepRefused(first.what, first.why, first.do, details=first.details)
+
+
+def bind_plans(source: Source, steps: Steps, cure_id: str) -> tuple[Steps, ...]:
+    """Ways of a "bind:" cure to bind a loop or all that is unbound, best first; none tried yet."""
+    nest = view(source, steps).nest
+    what = cure_id.removeprefix(cures.BIND)
+    plans: dict[bytes, Steps] = {}
+    for level in cures.LEVELS:
+        if what:
+            function = nest.function(what.partition("/")[0])
+            plan = cures.cure_steps(function, cure_id, level) if function is not None else ()
+        else:
+            plan = cures.bind_steps(nest, level)
+        if plan:
+            plans[msgspec.json.encode(plan)] = plan
+    return tuple(plans.values())
+
+
+def refused(source: Source, steps: Steps, more: Steps) -> Refusal | None:
+    """Why TVM refuses the first of `more` behind `steps` that it does refuse, or None."""
+    after = view(source, steps + more).steps[len(steps) :]
+    return next((step.refusal for step in after if step.refusal is not None), None)
 
 
 def export(
@@ -243,9 +269,8 @@ def tools() -> tuple[Tool, ...]:
 
 
 __all__ = [
-    "UserError", "analyse", "build", "can_time", "check", "compile_check", "cure", "export",
-    "export_experiment",
-    "findings", "open_source", "propose", "race", "read_schedule", "resolve", "rules", "runners",
-    "start",
-    "steps_of", "strategies", "target", "targets", "tools", "view",
+    "UserError", "analyse", "bind_plans", "build", "can_time", "check", "compile_check", "cure",
+    "export", "export_experiment", "findings", "open_source", "propose", "race", "read_schedule",
+    "refused", "resolve", "rules", "runners", "start", "steps_of", "strategies", "target",
+    "targets", "tools", "view",
 ]  # fmt: skip

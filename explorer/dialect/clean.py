@@ -52,6 +52,7 @@ _FENCE = re.compile(r"^\s*(```+|~~~+)\s*([\w+-]*)")
 _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 _IN = re.compile(r"^(\s*)(?:In \[\d*\]:|\.\.\.+:) ?")
 _GUTTER = re.compile(r"^\s*(\d+)(?: ?[|│:] ?|\t|\. | )?")
+_UNDERLINE = re.compile(r"^\s*\^[\s^~]*$")
 _MAGIC = re.compile(r"^(?:%%?[A-Za-z]|![A-Za-z])")
 
 Lines = list[tuple[str, int]]
@@ -135,6 +136,15 @@ def _prompts(lines: Lines, notes: list[Note]) -> Lines:
     return kept
 
 
+def _underlines(lines: Lines, notes: list[Note]) -> Lines:
+    """Rows of `^^^` under what an error message points at."""
+    kept = [(line, at) for line, at in lines if not _UNDERLINE.match(line)]
+    if len(kept) < len(lines):
+        first = next(at for line, at in lines if _UNDERLINE.match(line))
+        notes.append(Note(line=first, message="Underlines of an error message were left out."))
+    return kept
+
+
 def _gutter(lines: Lines, notes: list[Note]) -> Lines:
     """Line numbers in front of every line, rising by one."""
     filled = [line for line, _ in lines if line.strip()]
@@ -188,6 +198,7 @@ _STAGES = (
     Stage("fence", "A Markdown code block.", _fences),
     Stage("quoted", "Quoted in a mail or forum.", _quoted),
     Stage("prompt", "A Python or notebook prompt.", _prompts),
+    Stage("underline", "An error message points at the line above.", _underlines),
     Stage("gutter", "Line numbers in front of the code.", _gutter),
     Stage("notebook-command", "A notebook command is no Python.", _magics, whole=False),
     Stage("indentation", "The code stood indented as a whole, or used tabs.", _indentation),

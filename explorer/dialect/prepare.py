@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from explorer import error_texts
 from explorer.dialect.allow import check
 from explorer.dialect.clean import clean
 from explorer.dialect.code import Code, own_names
@@ -61,6 +62,9 @@ def prepare(text: str, module: str = "") -> Prepared:
     found = find(cleaned)
     if not found.places:
         raise recognise(text)
+    if error_texts.is_error(text) and (known := error_texts.explain(text)) is not None:
+        said = f"The text holds an error message: {known.sentence()}"
+        notes.append(Note(line=known.line, message=said))
     place = _choose(found, module)
     values, lines, unknown, typevars = constants_before(found, place)
     schedule, taken, _ = schedule_code(found, place, values)

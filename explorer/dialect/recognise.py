@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from explorer import error_texts
 from explorer.errors import LoadError
 
 _SHOW = "Print the module with mod.script() and paste what it prints."
@@ -34,6 +35,17 @@ def recognise(text: str) -> LoadError:
         found = _json(text)
         if found is not None:
             return found
+    known = error_texts.explain(text)
+    if known is not None:
+        what = f"This is an error text without its module. {known.what}"
+        do = f"{known.do} Paste the module too: it is looked at, and cures are tried.".strip()
+        return LoadError(what, known.why, do, line=known.line)
+    if error_texts.is_error(text):
+        return LoadError(
+            "This is an error text, not a module.",
+            "What it complains about can be shown on the module itself.",
+            "Paste the module that was built when it appeared.",
+        )
     for pattern, what, why, do in _KINDS:
         match = re.search(pattern, text, re.MULTILINE)
         if match:
@@ -74,13 +86,6 @@ def _json(text: str) -> LoadError | None:
 
 
 _KINDS: tuple[tuple[str, str, str, str], ...] = (
-    (
-        r"^Traceback \(most recent call last\)|^\s*(?:tvm\.)?\w*(?:\.\w+)*(?:TVMError|"
-        r"InternalError|DiagnosticError|ScheduleError)\b|Check failed:|Did you forget to bind",
-        "This is an error text, not a module.",
-        "What it complains about can be shown on the module itself.",
-        "Paste the module that was built when it appeared.",
-    ),
     (
         r"<html|<!DOCTYPE html|<body",
         "This is a web page's source, not a module.",

@@ -2,7 +2,7 @@
 
 TVM's text is one to four kilobytes: the module, underlined, then "Error message:" and a sentence
 that calls the blocks and loops it means `s_tir.SBlock#0` and `tirx.For#1`.  The "Access path:"
-lines say which they are; `refusal_words` says what it means.
+lines say which they are; `schedule_errors` says what it means.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from tvm import error, ir, s_tir, tirx
 
 from explorer.engine.culprits import why_not_parallel, why_not_pipeline
-from explorer.engine.refusal_words import RULES
+from explorer.error_texts.schedule_errors import RULES
 from explorer.errors import StepRefused
 
 REFUSALS = (
