@@ -15,7 +15,7 @@ from explorer.errors import SizeError, UserError
 from explorer.experiment import Variant
 from explorer.model.analysis import Analysis
 from explorer.model.loaded import Source
-from explorer.model.nest import Loop, Nest
+from explorer.model.nest import Block, Loop, Nest
 from explorer.model.race import HERE, USUAL, Heat, Method, Race, Verdict, Where
 from explorer.model.refs import LoopRef
 from explorer.model.studies import (
@@ -160,8 +160,10 @@ def ablation(
             on_news=on_news,
         ).result()  # fmt: skip
 
+    left = [_applying(source, steps, {at}) for at in range(len(steps))]
     without = [
-        Variant(f"without {at + 1}", steps[:at] + steps[at + 1 :]) for at in range(len(steps))
+        Variant(f"without {at + 1}", tuple(steps[each] for each in kept))
+        for at, kept in enumerate(left)
     ]
     race = raced(Variant(WHOLE, steps), *without)
     heat, lines = first_heat(race), _lines(source, steps)
@@ -172,6 +174,7 @@ def ablation(
         worths.append(
             StepWorth(
                 step=at, line=lines[at], verdict=verdict,
+                also=tuple(o for o in range(len(steps)) if o != at and o not in left[at]),
                 worth=None if verdict is None else verdict.ratio,
                 reason="" if row is None else row.reason,
             )
@@ -187,21 +190,33 @@ def ablation(
                 for each in worths
             ),
         )  # fmt: skip
-    shortest, kept = _shortest(steps, worths, raced)
+    shortest, kept = _shortest(source, steps, worths, raced)
     return Ablation(
         function=name, steps=tuple(worths), shortest=shortest, kept=kept, race=race
     )
 
 
+def _applying(source: Source, steps: tuple[Step, ...], out: set[int]) -> tuple[int, ...]:
+    """The steps left without those of `out`, and without those that no longer apply then."""
+    left = tuple(at for at in range(len(steps)) if at not in out)
+    shown = workbench.view(source, tuple(steps[at] for at in left)).steps
+    refused = {at for at, step in zip(left, shown, strict=True) if step.refusal is not None}
+    return _applying(source, steps, out | refused) if refused else left
+
+
 def _shortest(
-    steps: tuple[Step, ...], worths: list[StepWorth], raced: Callable[..., Race]
-) -> tuple[tuple[int, ...], float]:
+    source: Source, steps: tuple[Step, ...], worths: list[StepWorth],
+    raced: Callable[..., Race],
+) -> tuple[tuple[int, ...], float]:  # fmt: skip
     """Steps left after those worth least were taken out one after another, while it stays fast."""
     left, kept = tuple(range(len(steps))), 1.0
     for worth in sorted(worths, key=lambda each: each.worth or float("inf")):
         if worth.worth is None or worth.worth > 1 / KEPT:
             break
-        fewer = tuple(at for at in left if at != worth.step)
+        if worth.step not in left:
+            continue
+        gone = {at for at in range(len(steps)) if at not in left} | {worth.step}
+        fewer = _applying(source, steps, gone)
         heat = first_heat(
             raced(Variant(WHOLE, steps), Variant("shorter", tuple(steps[at] for at in fewer)))
         )
@@ -248,10 +263,15 @@ def _lines(source: Source, steps: tuple[Step, ...]) -> list[str]:
 
 
 def _loop(nest: Nest, ref: object) -> Loop | None:
-    for function in nest.functions:
-        for node in function.nodes:
-            if isinstance(node, Loop) and isinstance(ref, LoopRef) and node.ref == ref:
-                return node
+    """The loop that a reference means."""
+    if not isinstance(ref, LoopRef):
+        return None
+    function = nest.function(ref.block.func)
+    nodes = () if function is None else function.nodes
+    for block in nodes:
+        if isinstance(block, Block) and block.ref == ref.block:
+            around = [n for n in nodes if isinstance(n, Loop) and block.id.startswith(f"{n.id}/")]
+            return around[ref.depth] if ref.depth < len(around) else None
     return None
 
 

@@ -26,6 +26,7 @@ def tools() -> tuple[Tool, ...]:
         _package("msgspec", "data between processes"),
         _package("streamlit", "the page in the browser"),
         _package("graphviz", "drawing the loop nest", required=False),
+        _package("tornado", "timing on other machines through TVM RPC", required=False),
         _nvrtc(),
         _compiler(),
         _gpu(),

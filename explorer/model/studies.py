@@ -64,11 +64,13 @@ class StepWorth(msgspec.Struct, frozen=True, kw_only=True):
     """The recipe without one step: `verdict` is of the whole recipe against it.
 
     `worth` is how many times longer it takes without the step; None where `reason` says why.
+    `also` are the steps (0-based) that do not apply without it and were left out with it.
     `static` is there where nothing could be timed.
     """
 
     step: int
     line: str
+    also: tuple[int, ...] = ()
     worth: float | None = None
     verdict: Verdict | None = None
     reason: str = ""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from explorer.engine import progress
 from explorer.errors import StepRefused
 from explorer.model.loaded import Source
 
@@ -17,7 +18,7 @@ ANSWERS = {
     for name in (
         "echo", "pid", "hang", "crash", "blow_up", "bad_alloc", "shout", "print_forever", "leave",
         "refuse", "fail", "count", "start_sleeper", "nice", "nothing_here", "garbage", "grow",
-        "warmed",
+        "warmed", "tell",
     )
 }  # fmt: skip
 ANSWERS["not_installed"] = "tests.worker.no_such_module:answer"
@@ -44,6 +45,15 @@ def warmed() -> list[str]:
 
 def echo(source: Source, times: int = 1) -> list[Source]:
     return [source] * times
+
+
+def tell(count: int) -> int:
+    """Tells 0, 1, … before it answers `count`; hangs then when it is negative."""
+    for number in range(abs(count)):
+        progress.tell(number)
+    if count < 0:
+        hang()
+    return count
 
 
 def pid() -> int:
