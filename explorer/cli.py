@@ -182,9 +182,7 @@ def _doctor(options: argparse.Namespace) -> int:
             print(cli_text.tools(tools))
         return 0 if all(tool.found for tool in tools if tool.required) else 1
     experiment = _experiment(options.module)
-    error = error_texts.explain(experiment.source.text)
-    if error is not None and not error_texts.is_error(experiment.source.text):
-        error = None
+    error = error_texts.told_in(experiment.source.text)
     target = options.target or experiment.target
     try:
         workbench.open_source(experiment.source)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from explorer.model.diagnosis import Diagnosis, Launch, TriedCure
+from explorer.model.diagnosis import Diagnosis, TriedCure
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded
 from explorer.model.nest import Block, Function, Loop
@@ -196,15 +196,10 @@ def diagnosis(found: Diagnosis, path: str) -> str:
 
 def tried(cure: TriedCure) -> str:
     """What became of a cure: launches and verdict, e.g. "8 blocks of 128 threads · match"."""
-    parts = list(dict.fromkeys(launched(each) for each in cure.launches))
+    parts = list(dict.fromkeys(each.words() for each in cure.launches))
     more = f" and {len(parts) - 2} more kernels" if len(parts) > 2 else ""
     said = "; ".join(parts[:2]) + more
     verdict = cure.check.status.replace("_", " ")
     if cure.check.status == "not_checked":
         verdict += f" ({cure.check.detail})"
     return f"{said} · {verdict}" + (f". {cure.reason}" if cure.reason else "")
-
-
-def launched(launch: Launch) -> str:
-    """A launch as "4×2×1 blocks of 8×16×1 threads"."""
-    return f"{'×'.join(launch.grid)} blocks of {'×'.join(launch.block)} threads"

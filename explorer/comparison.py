@@ -178,7 +178,7 @@ def with_compiled(built: Build, compiled: tuple[Compiled, ...]) -> Build:
                 Finding(
                     code="nvrtc_error", severity="error", function=each.function, where=where,
                     message=each.detail,
-                    cure="Change the step that made this line; TVM itself accepted it.",
+                    cure=_change(each),
                 )
             )  # fmt: skip
         elif each.status == "not_compiled":
@@ -202,6 +202,15 @@ def with_compiled(built: Build, compiled: tuple[Compiled, ...]) -> Build:
         status="failed" if refused else built.status,
         reason=" ".join(part for part in (built.reason, reason) if part),
     )
+
+
+def _change(refused: Compiled) -> str:
+    """What to do about a text that NVRTC refuses."""
+    if refused.step:
+        return f"Change step {refused.step} ({refused.step_line}); TVM itself accepted it."
+    if refused.step == 0:
+        return "Change the module itself; TVM accepted it."
+    return "Change the step that made this line; TVM itself accepted it."
 
 
 def with_checks(built: Build, checks: dict[str, Check]) -> Build:

@@ -62,7 +62,7 @@ def prepare(text: str, module: str = "") -> Prepared:
     found = find(cleaned)
     if not found.places:
         raise recognise(text)
-    if error_texts.is_error(text) and (known := error_texts.explain(text)) is not None:
+    if (known := error_texts.told_in(text)) is not None:
         said = f"The text holds an error message: {known.sentence()}"
         notes.append(Note(line=known.line, message=said))
     place = _choose(found, module)

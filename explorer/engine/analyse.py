@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 from tvm import tirx
 
 from explorer.analysis.compiled import Resources, Sass, ptx_by_kernel, resources, sass_by_kernel
@@ -19,6 +20,7 @@ from explorer.analysis.occupancy import occupancy
 from explorer.analysis.peaks import gpu
 from explorer.analysis.roofline import roofline
 from explorer.engine import disk_cache, nvrtc
+from explorer.engine.blame import blame
 from explorer.engine.build import build
 from explorer.engine.load import module
 from explorer.engine.replay import scheduled
@@ -26,7 +28,7 @@ from explorer.engine.work import work_of
 from explorer.errors import ToolMissing
 from explorer.model.analysis import Analysis, KernelAnalysis, Work
 from explorer.model.loaded import Source
-from explorer.model.result import Kernel
+from explorer.model.result import Build, Kernel
 from explorer.model.target import Target
 from explorer.primitives import AnyStep
 
@@ -59,7 +61,23 @@ def analyse_variant(
             found = work_of(before, func, function.name, sizes)
             if len(found) == len(function.kernels):
                 work |= {k.name: w for k, w in zip(function.kernels, found, strict=True)}
-    return analyse(built.source, target.arch, kernels, tag=target.tag, sizes=sizes, work=work)
+    made = analyse(built.source, target.arch, kernels, tag=target.tag, sizes=sizes, work=work)
+    return made if made.status != "refused" else _traced(made, built, source, steps, target)
+
+
+def _traced(
+    found: Analysis, built: Build, source: Source, steps: tuple[AnyStep, ...], target: Target
+) -> Analysis:
+    """A refusal with the step that caused it."""
+    for function in built.functions:
+        if any(found.kernel in ("", kernel.name) for kernel in function.kernels):
+            blamed = blame(source, steps, target, function.name, found.arch)
+            if blamed is not None:
+                reason = f"{found.reason} {blamed.sentence()}"
+                return msgspec.structs.replace(
+                    found, reason=reason, step=blamed.step, step_line=blamed.line
+                )
+    return found
 
 
 def analyse(

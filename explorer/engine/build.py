@@ -95,12 +95,14 @@ def build_module(
     return _Builder(mod, nest, target, sizes, {} if lowered is None else lowered).build()
 
 
-def texts_by_function(mod: ir.IRModule, nest: Nest, target: Target) -> dict[str, str]:
-    """The CUDA text of each function that has one, on its own, as NVRTC is given it."""
+def texts_by_function(
+    mod: ir.IRModule, nest: Nest, target: Target, only: str = ""
+) -> dict[str, str]:
+    """The CUDA text of each function (or `only` one) that has one, alone, as NVRTC is given it."""
     made = tvm_target(target)
     texts = {}
     for function in nest.functions:
-        if function.kind == "prim" and not function.host:
+        if function.kind == "prim" and not function.host and only in ("", function.name):
             texts[function.name] = lower(function.name, mod, made).source
     return {name: text for name, text in texts.items() if kernel_texts(text)}
 

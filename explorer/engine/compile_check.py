@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
+
 from explorer.engine import nvrtc
+from explorer.engine.blame import blame
 from explorer.engine.build import texts_by_function
 from explorer.engine.replay import scheduled
 from explorer.errors import ToolMissing
@@ -19,6 +22,8 @@ def compile_check(
 ) -> tuple[Compiled, ...]:
     """NVRTC's word on each function that has kernels; about 1.5 s each, kept on disk.
 
+    A refusal names the step that caused it, for a few compilations more.
+
     Empty for llvm.  A missing or too new NVRTC is said in each answer, never raised.
     """
     if target.kind != "cuda":
@@ -26,7 +31,22 @@ def compile_check(
     live, nest = scheduled(source, steps)
     texts = texts_by_function(live.mod, nest, target)
     with ThreadPoolExecutor(max_workers=2) as pool:
-        return tuple(pool.map(lambda name: compiled(name, texts[name], target.arch), texts))
+        words = tuple(pool.map(lambda name: compiled(name, texts[name], target.arch), texts))
+    return tuple(_traced(word, source, steps, target) for word in words)
+
+
+def _traced(
+    word: Compiled, source: Source, steps: tuple[AnyStep, ...], target: Target
+) -> Compiled:
+    """A refusal with the step that caused it."""
+    found = None
+    if word.status == "refused":
+        found = blame(source, steps, target, word.function, word.arch)
+    if found is None:
+        return word
+    return msgspec.structs.replace(
+        word, detail=f"{word.detail} {found.sentence()}", step=found.step, step_line=found.line
+    )
 
 
 def compiled(function: str, text: str, arch: str) -> Compiled:

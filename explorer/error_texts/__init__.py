@@ -34,6 +34,11 @@ def is_error(text: str) -> bool:
     return _ERROR.search(text) is not None
 
 
+def told_in(text: str) -> ErrorText | None:
+    """`explain` for a text that may be mostly a module: only what reads like an error counts."""
+    return explain(text) if is_error(text) else None
+
+
 def _words(text: str, found: re.Match[str]) -> dict[str, str]:
     groups = {key: value for key, value in found.groupdict().items() if value is not None}
     name = next((groups[k] for k in ("name", "other", "said", "ptxas") if k in groups), "")
@@ -93,4 +98,4 @@ def _error(kind: str, text: str, start: int, what: str, why: str, do: str) -> Er
     return ErrorText(kind=kind, what=what, why=why, do=do, line=line, excerpt=excerpt)
 
 
-__all__ = ["explain", "is_error"]
+__all__ = ["explain", "is_error", "told_in"]

@@ -117,3 +117,6 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str = ""
     """The kernel that the refused line is in."""
     log: str = ""
+    step: int | None = None
+    """The first step (1-based; 0: the module as loaded) after which the text is refused."""
+    step_line: str = ""

@@ -46,6 +46,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     grid: tuple[str, str, str]
     block: tuple[str, str, str]
 
+    def words(self) -> str:
+        """The launch as "4×2×1 blocks of 8×16×1 threads"."""
+        return f"{'×'.join(self.grid)} blocks of {'×'.join(self.block)} threads"
+
 
 class TriedCure(msgspec.Struct, frozen=True, kw_only=True):
     """A cure that was applied, built, compiled and checked.

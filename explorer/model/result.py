@@ -105,7 +105,9 @@ class FunctionBuild(msgspec.Struct, frozen=True, kw_only=True):
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     """NVRTC's word on the CUDA text of one function, for architecture `arch`.
 
-    `line` (1-based) and `text` are the first line refused; `log` is NVRTC's own text.
+    `line` (1-based) and `text` are the first line refused; `log` is NVRTC's own text.  `step`
+    (1-based; 0: the module as loaded) is the first step after which it is refused, `step_line` that
+    step's line of Python.
     """
 
     function: str
@@ -115,6 +117,8 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
     text: str = ""
     log: str = ""
+    step: int | None = None
+    step_line: str = ""
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):

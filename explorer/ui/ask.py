@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from explorer import comparison, workbench
+from explorer import bind_doctor, comparison, workbench
 from explorer.errors import Problem, UserError
 from explorer.model.analysis import Analysis
+from explorer.model.diagnosis import TriedCure
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build
 from explorer.model.view import Exported, Proposal, View
@@ -116,6 +117,15 @@ def cured(desk: Desk, cure_id: str) -> Proposal:
             workbench.cure, desk.source, desk.current.steps, cure_id,
             desk.experiment.target, desk.experiment.sizes, wait_s=PATIENCE_S,
         )
+    )  # fmt: skip
+
+
+def tried(desk: Desk, cure_id: str) -> Answer[TriedCure]:
+    """What became of a cure: applied, built and checked in the background."""
+    experiment = desk.experiment
+    return background().ask(
+        bind_doctor.try_cure, desk.source, desk.current.steps, cure_id,
+        experiment.target, experiment.sizes,
     )  # fmt: skip
 
 

@@ -13,11 +13,12 @@ import msgspec
 from explorer import workbench
 from explorer.errors import StepRefused, UserError
 from explorer.experiment import Experiment
+from explorer.model.diagnosis import TriedCure
 from explorer.model.loaded import Source
 from explorer.model.nest import Function
 from explorer.model.result import RuleOutcome
 from explorer.model.view import Proposal
-from explorer.primitives import Offer, make, offers
+from explorer.primitives import AnyStep, Offer, make, offers
 from explorer.ui import ask
 from explorer.ui import desk as desks
 from explorer.ui.desk import Desk
@@ -110,11 +111,25 @@ def strategy(
 
 def cure(desk: Desk, cure_id: str) -> Desk:
     """A one-click cure of a finding.  Raises UserError when it does not apply any more."""
+    known = ask.tried(desk, cure_id).value
+    if known is not None and known.offered:
+        return _take_cure(desk, known)
     kind, _, what = cure_id.partition(":")
     if kind == "strategy":
         return strategy(desk, what, behind=True)
     steps = workbench.steps_of(ask.cured(desk, cure_id))
     return desks.add_steps(desk, *steps)
+
+
+def _take_cure(desk: Desk, known: TriedCure) -> Desk:
+    """The very steps that were tried; a strategy's become a variant of its own."""
+    steps = msgspec.convert(known.steps, tuple[AnyStep, ...])
+    kind, _, what = known.id.partition(":")
+    if kind != "strategy":
+        return desks.add_steps(desk, *steps)
+    name = STRATEGIES.get(what, what)
+    name = f"{desk.variant} + {name}" if desk.current.steps else name
+    return desks.new_variant(desk, name, (*desk.current.steps, *steps), known.outcomes)
 
 
 def schedule_text(desk: Desk, text: str, name: str) -> Desk:

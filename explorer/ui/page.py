@@ -121,14 +121,15 @@ def _bench(desk: Desk) -> None:
             lit=findings.lit(built.build, view.nest),
             marks=code.cuda_marks(desk, view.nest, built.build),
         )  # fmt: skip
+    trying = False
     if built.build is not None:
         with callout:
-            findings.callout(desk, built.build, view.nest)
+            trying = findings.callout(desk, built.build)
     results = variants.results(desk, built)
     with strip:
         variants.draw(desk, {name: result_badge(one) for name, one in results.items()})
     pending = _below(desk, view, results)
-    if pending or any(one.waiting for one in results.values()):
+    if pending or trying or any(one.waiting for one in results.values()):
         st.fragment(_poll, run_every=POLL_S)(finished)
 
 

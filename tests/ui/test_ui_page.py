@@ -35,7 +35,7 @@ def test_the_first_page_says_what_is_wrong_and_offers_three_cures(page: AppTest)
     assert "Matrix multiply" in html(page)
     assert "No kernel" in html(page)
     cures = [b.label for b in page.button if b.key and b.key.startswith("cure_")]
-    assert cures[:3] == ["Bind i for me", "Use DefaultGPUSchedule", "Use dlight"]
+    assert cures[:3] == ["Bind for me", "Use DefaultGPUSchedule", "Use dlight"]
 
 
 def test_a_loop_is_bound_with_a_button_and_the_step_taken_back(page: AppTest) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.ui.nests import block, function, loop
 
 from explorer.errors import Problem
+from explorer.model.diagnosis import Launch, TriedCure
 from explorer.model.nest import Nest
 from explorer.model.result import Build, Check, Finding, FunctionBuild, Kernel, RuleOutcome, Time
 from explorer.ui import say, words
@@ -91,12 +92,24 @@ def test_untrusted_text_is_escaped() -> None:
 
 
 def test_cures_are_listed_once_and_named() -> None:
-    nest = Nest((function(),))
     first = msgspec.structs.replace(ERROR, cures=("bind:main/0", "strategy:dlight"))
-    second = msgspec.structs.replace(ERROR, cure_id="strategy:dlight")
-    assert findings.cures([first, second]) == ["bind:main/0", "strategy:dlight"]
-    assert findings.cure_label("bind:main/0", nest) == "Bind i for me"
-    assert findings.cure_label("strategy:default_gpu", nest) == "Use DefaultGPUSchedule"
+    second = msgspec.structs.replace(ERROR, cures=("bind:other/0", "strategy:dlight"))
+    assert findings.cures([first, second]) == ["bind:", "strategy:dlight"]
+    assert findings.cure_label("bind:") == "Bind for me"
+    assert findings.cure_label("strategy:default_gpu") == "Use DefaultGPUSchedule"
+
+
+def test_a_tried_cure_shows_launch_and_verdict_or_why_not() -> None:
+    launch = Launch(function="f", kernel="k", grid=("4", "2", "1"), block=("8", "16", "1"))
+    good = TriedCure(
+        id="strategy:dlight", label="dlight", outcome="works", launches=(launch,),
+        check=Check(status="match", detail="Same."),
+    )  # fmt: skip
+    assert "4×2×1 blocks of 8×16×1 threads" in findings.tried_html(good)
+    assert "match" in findings.tried_html(good)
+    bad = msgspec.structs.replace(good, outcome="fails", reason="<b>no</b>")
+    assert "&lt;b&gt;no&lt;/b&gt;" in findings.tried_html(bad)
+    assert "being tried" in findings.tried_html(None)
 
 
 def test_an_unbound_nest_is_lit_down_to_its_block() -> None:

@@ -7,17 +7,21 @@ from textwrap import shorten
 
 import streamlit as st
 
+from explorer import bind_doctor
+from explorer.cures import offered
 from explorer.findings import CHECKS
+from explorer.model.diagnosis import TriedCure
 from explorer.model.nest import Loop, Nest
 from explorer.model.result import Build, Finding
+from explorer.ui import ask, moves, say, state
 from explorer.ui import desk as desks
-from explorer.ui import moves, say, state
 from explorer.ui.desk import Desk
-from explorer.ui.words import Badge, Tone, badge_html, table_html
+from explorer.ui.words import Badge, Tone, badge_html, check_badge, table_html
 
 TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "info": "calm"}
 SHOWN_CURES = 4
 SHOWN_PLACES = 12
+REASON_CHARS = 160
 HEADLINES = {"no_kernel": "No kernel", "partly_on_host": "Partly on the host"}
 
 
@@ -45,46 +49,75 @@ def lit(build: Build | None, nest: Nest) -> tuple[str, ...]:
 
 
 def cures(found: list[Finding]) -> list[str]:
-    """Every one-click cure once, in the findings' order."""
+    """Every one-click cure once, in the findings' order; one for all that is to be bound."""
     listed = [cure for f in found for cure in (f.cures or ((f.cure_id,) if f.cure_id else ()))]
-    return list(dict.fromkeys(listed))
+    return list(offered(listed))
 
 
-def cure_label(cure_id: str, nest: Nest) -> str:
+def cure_label(cure_id: str) -> str:
     """A cure as the label of its button."""
     kind, _, what = cure_id.partition(":")
     if kind == "strategy":
         return f"Use {moves.STRATEGIES.get(what, what)}"
-    node = next((n for f in nest.functions if (n := f.node(what)) is not None), None)
-    name = getattr(node, "name", what)
-    return f"Bind {name} for me" if kind == "bind" else f"{kind.capitalize()} {name}"
+    return bind_doctor.label(cure_id)
 
 
-def callout(desk: Desk, build: Build, nest: Nest) -> None:
-    """The first error as a plain sentence, with its cures; nothing when all is well."""
+def callout(desk: Desk, build: Build) -> bool:
+    """The first error as a plain sentence, with its cures; nothing when all is well.
+
+    True while cures are being tried.
+    """
     found = errors(build)
     if not found:
         if build.status in ("failed", "refused"):
             say.alert(build.reason)
             say.details(build.details)
-        return
+        return False
     first = found[0]
     more = f" And {len(found) - 1} more below." if len(found) > 1 else ""
     badge = badge_html(Badge(HEADLINES.get(first.code, "Error"), "bad"))
-    row = st.container(
-        border=True, key="callout", horizontal=True, vertical_alignment="center", gap="small"
-    )
-    with row:
-        st.html(
-            f'<div class="callout">{badge} {html.escape(first.message)}{more}</div>',
-            width="stretch",
-        )
-        for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
-            st.button(
-                say.plain(cure_label(cure_id, nest)), key=f"cure_{cure_id}",
-                type="primary" if n == 0 else "secondary",
-                on_click=state.do, args=(moves.cure, cure_id),
-            )  # fmt: skip
+    waits = False
+    with st.container(border=True, key="callout", gap="small"):
+        st.html(f'<div class="callout">{badge} {html.escape(first.message)}{more}</div>')
+        with st.container(horizontal=True, vertical_alignment="top", gap="small", key="cures"):
+            for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
+                waits = _cure(desk, cure_id, first=n == 0) or waits
+    return waits
+
+
+def _cure(desk: Desk, cure_id: str, *, first: bool) -> bool:
+    """A cure's button, with what became of it when it was tried; True while it is."""
+    answer = ask.tried(desk, cure_id)
+    cure, problem = answer.value, answer.problem
+    failed = cure is not None and not cure.offered
+    with st.container(width="content", gap=None):
+        st.button(
+            say.plain(cure_label(cure_id)), key=f"cure_{cure_id}",
+            type="primary" if first else "secondary", disabled=failed,
+            on_click=state.do, args=(moves.cure, cure_id),
+        )  # fmt: skip
+        if problem is not None:
+            say.note(say.sentence(problem))
+        else:
+            st.html(f'<p class="why tried">{tried_html(cure)}</p>')
+    return answer.pending
+
+
+def tried_html(cure: TriedCure | None) -> str:
+    """What became of a cure: launches and verdict, or why it fails."""
+    if cure is None:
+        return "being tried…"
+    if not cure.offered:
+        return f"{badge_html(Badge('no', 'bad', cure.reason))} {_brief(cure.reason)}"
+    parts = list(dict.fromkeys(each.words() for each in cure.launches))
+    more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    left = "" if cure.outcome == "works" else f"<br>{_brief(cure.reason)}"
+    shown = html.escape(parts[0] if parts else "") + more
+    return f"{shown} · {badge_html(check_badge(cure.check))}{left}"
+
+
+def _brief(reason: str) -> str:
+    return html.escape(shorten(reason, REASON_CHARS, placeholder="…"))
 
 
 def draw(desk: Desk, build: Build | None) -> None:

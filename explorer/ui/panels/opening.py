@@ -121,11 +121,11 @@ def _samples() -> None:
 
 
 def _paste() -> None:
-    st.html('<div class="node-title">Paste TVMScript</div>')
+    st.html('<div class="node-title">Paste TVMScript, or an error text</div>')
     st.text_area(
         "Text", key="pasted", height=230, label_visibility="collapsed", max_chars=MAX_BYTES,
-        placeholder="A module, a function, or a whole notebook cell, of any TVM since 2021.\n"
-        "It is read, never executed.",
+        placeholder="A module, a function, or a whole notebook cell, of any TVM since 2021;\n"
+        "or an error message, best with the module it prints. It is read, never executed.",
     )  # fmt: skip
     st.button("Open the text", key="open_pasted", type="primary", on_click=_open_pasted)
 

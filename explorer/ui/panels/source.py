@@ -6,8 +6,9 @@ import html
 
 import streamlit as st
 
+from explorer import error_texts
 from explorer.model.loaded import Loaded
-from explorer.ui import moves, state
+from explorer.ui import moves, say, state
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
 from explorer.ui.panels.header import file_stem
@@ -17,6 +18,9 @@ from explorer.ui.words import table_html
 def line(desk: Desk) -> None:
     """One line above the graph when text was changed or left alone, or holds a schedule."""
     loaded = desk.loaded
+    error = error_texts.told_in(loaded.original)
+    if error is not None:
+        say.alert(f"Line {error.line} of the text is an error message. {error.sentence()}", "warn")
     told = remarks(loaded)
     if not told and not loaded.schedule:
         return
