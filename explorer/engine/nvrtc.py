@@ -43,6 +43,7 @@ _OPTIONS = (
 """What TVM gives NVRTC when it compiles a kernel itself (tvm.support.nvcc)."""
 
 _ERROR_LINE = re.compile(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
+_NO_HEADER = re.compile(r'error: cannot open source file "([^"]+)"')
 _PTXAS_ERROR = re.compile(r"^ptxas (?:error|fatal)\s*: (.*)$", re.MULTILINE)
 _REPAIR = "Install cuda-bindings and the nvidia-cuda wheels named in requirements.txt."
 
@@ -72,10 +73,20 @@ def compile_text(
         )
     key = disk_cache.key("nvrtc", version(), arch, fmt, *_OPTIONS, *extra, _BEFORE, source)
     kept = disk_cache.load(key, Binary)
-    if kept is None:
+    if kept is None or _missing_header(kept):
         kept = _compile(source, arch, fmt, extra)
+        if header := _missing_header(kept):
+            # Not the text's fault, and not kept: the header may be there the next time.
+            raise ToolMissing(f"The CUDA header {header} is not installed.",
+                              "The text was generated but not compiled.", _REPAIR)  # fmt: skip
         disk_cache.store(key, kept)
     return kept
+
+
+def _missing_header(binary: Binary) -> str:
+    """The CUDA header that was included and not found, or ""."""
+    found = _NO_HEADER.search(binary.log)
+    return found[1] if found and not binary.code else ""
 
 
 @functools.cache

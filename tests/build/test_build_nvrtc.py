@@ -74,3 +74,17 @@ def test_results_are_kept_and_the_oldest_go_first(monkeypatch: pytest.MonkeyPatc
     disk_cache.store(second, "b" * 1000)
     assert disk_cache.load(first, str) is None
     assert disk_cache.load(second, str) == "b" * 1000
+
+
+def test_text_for_tensor_cores_compiles() -> None:
+    text = "#include <mma.h>\n" + KERNEL.replace(
+        "BODY", "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;"
+    )
+    assert nvrtc.compile_text(text, "sm_80").code
+
+
+def test_a_header_that_is_not_installed_is_no_refusal_of_the_text() -> None:
+    text = '#include "crt/no_such_header.h"\n' + KERNEL.replace("BODY", "")
+    found = compiled("f", text, "sm_80")
+    assert found.status == "not_compiled"
+    assert "crt/no_such_header.h is not installed" in found.detail
