@@ -59,10 +59,19 @@ def explain(
         found = re.search(pattern, message, re.DOTALL)
         if found:
             given = {**words, **{k: v for k, v in found.groupdict().items() if v is not None}}
-            return StepRefused(
-                what.format_map(given), why.format_map(given), do.format_map(given), details=text
-            )
-    return StepRefused(f"{method} does not apply here.", _plain(message, words), details=text)
+            said = [_readable(part.format_map(given)) for part in (what, why, do)]
+            return StepRefused(*said, details=text)
+    why = _readable(_plain(message, words))
+    return StepRefused(f"{method} does not apply here.", why, details=text)
+
+
+def _readable(text: str) -> str:
+    """A sentence in which a block or loop whose name is not known is "this block"."""
+    return re.sub(
+        r"\b([BbLl])(lock|oop) this\b",
+        lambda at: f"{'This' if at[1].isupper() else 'this'} {at[1].lower()}{at[2]}",
+        text,
+    )
 
 
 def _message(text: str) -> str:

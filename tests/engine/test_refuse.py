@@ -156,3 +156,10 @@ def test_an_unknown_reason_is_told_with_names_for_tvms_numbers() -> None:
     problem = explain("split", s_tir.ScheduleError(text), ["i"], mod).problem
     assert problem.what == "split does not apply here."
     assert problem.why == "Something new about loop i"
+
+
+def test_a_block_without_a_name_is_this_block() -> None:
+    from explorer.engine.refuse import explain
+
+    text = "The binding values of the s_tir.SBlock#0 are not variables of outer loops"
+    assert text.replace("the s_tir.SBlock#0", "this block") in str(explain("m", ValueError(text)))
