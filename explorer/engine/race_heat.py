@@ -75,6 +75,8 @@ class HeatRun:
         self.lost = ""
         self.rounds = 0
         self._shown_s = 0.0
+        self._aside_s = 0.0
+        """Spent on the reference and on what broke down, which is not timing."""
 
     def run(self, lane: Lane) -> Heat:
         """All rounds.  `lane` is a process on the device that has loaded nothing yet."""
@@ -100,11 +102,11 @@ class HeatRun:
         if self.material.ready is None:
             before = time.monotonic()
             self.material.make_reference()
-            started += time.monotonic() - before  # not timing
+            self._aside_s += time.monotonic() - before
         checked = 0
         next_look = LEAST_ROUNDS
         while self._running() and self.rounds < MOST_ROUNDS:
-            used = time.monotonic() - started
+            used = time.monotonic() - started - self._aside_s
             few = self.rounds < LEAST_SLOW_ROUNDS or checked < len(PLANS)
             if used > self.method.budget_s * (OVERRUN if few else 1.0):
                 break
@@ -140,6 +142,7 @@ class HeatRun:
         """One turn; what ends the process ends this variant, and a new process goes on."""
         if not entry.running:
             return None
+        before = time.monotonic()
         try:
             assert self.lane is not None
             flush = self.method.cache == "flushed"
@@ -147,6 +150,7 @@ class HeatRun:
         except Gone as gone:
             entry.reason = f"Its run failed: {gone}."
             self._again(entry)
+            self._aside_s += time.monotonic() - before
             return None
         if told.wrong:
             entry.wrong = told.wrong

@@ -106,7 +106,7 @@ def test_of_100_races_at_least_95_are_called_right(
     clock: Clock, ratio: float, outcome: str
 ) -> None:
     called = [
-        run(clock, [100.0, 100.0 * ratio], seed, budget_s=2.0).verdicts[0].outcome
+        run(clock, [100.0, 100.0 * ratio], seed, budget_s=1.0).verdicts[0].outcome
         for seed in range(0, 200, 2)
     ]
     assert called.count(outcome) >= 95  # type: ignore[arg-type]
