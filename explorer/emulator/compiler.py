@@ -24,6 +24,8 @@ HERE = Path(__file__).parent
 _INCLUDES = (f"-I{HERE / 'include'}", f"-I{HERE / 'runtime'}")
 MAX_CACHE_BYTES = 400 << 20
 COMPILE_TIMEOUT_S = 120.0
+LONG_TEXT_LINES = 1200
+"""Unrolled kernels beyond this compile without optimisation: 2 s instead of 8, and run once."""
 
 _COMMON = (
     "-std=c++17 -w -fPIC -fno-strict-aliasing -fno-exceptions -fno-rtti -ffp-contract=off "
@@ -115,7 +117,10 @@ def runtime_library(compiler: Compiler) -> Path:
 
 def kernel_library(compiler: Compiler, cpp: str) -> Path:
     """A translated CUDA text as a shared library.  Raises CompileFailed."""
-    return _with_header(compiler, cpp, compiler.flags())
+    flags = compiler.flags()
+    if cpp.count("\n") > LONG_TEXT_LINES:
+        flags.append("-O0")
+    return _with_header(compiler, cpp, flags)
 
 
 def plain_library(compiler: Compiler, cpp: str) -> Path:

@@ -20,7 +20,7 @@ from explorer.model.result import Check
 from explorer.model.target import Target
 from explorer.primitives import AnyStep
 
-FUNCTION_TIMEOUT_S = 60.0
+FUNCTION_TIMEOUT_S = 120.0
 """After this a function's check is given up; its runs end far earlier."""
 
 

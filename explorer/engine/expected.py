@@ -71,9 +71,14 @@ class Expected:
         if setting.evaluator is None or not numerics.coarsest:
             return moved
         rng = np.random.default_rng(plan.seed + 200)
+        # Inputs of fewer digits than the arithmetic can't move by so little: they all move by
+        # more, and the effect is scaled down.
+        rounding = EPSILON[numerics.coarsest]
+        given = [EPSILON.get(p.dtype, 0.0) for p in setting.params if p.role != "out"]
+        size = max([rounding, *given])
         for _ in range(NUDGES):
             nudged = [
-                values if param.role == "out" else _nudge(values, param.dtype, numerics, rng)
+                values if param.role == "out" else _nudge(values, param.dtype, size, rng)
                 for values, param in zip(start, setting.params, strict=True)
             ]
             other = [values.copy() for values in nudged]
@@ -87,7 +92,7 @@ class Expected:
                 with np.errstate(invalid="ignore"):
                     apart = np.abs(values.astype(np.float64) - results[at].astype(np.float64))
                 moved[at] = np.fmax(moved[at], np.where(np.isfinite(apart), apart, 0.0))
-        return [values * numerics.factor() for values in moved]
+        return [values * numerics.factor() * rounding / size for values in moved]
 
     def _ask_llvm(self, start: list[np.ndarray], result: list[np.ndarray], plan: Plan) -> None:
         """Compare the two references once."""
@@ -127,15 +132,12 @@ class Expected:
         return [values.reshape(-1) for values in out]
 
 
-def _nudge(
-    values: np.ndarray, dtype: str, numerics: Numerics, rng: np.random.Generator
-) -> np.ndarray:
-    """The values off by up to a rounding error of the coarsest arithmetic."""
+def _nudge(values: np.ndarray, dtype: str, size: float, rng: np.random.Generator) -> np.ndarray:
+    """Reals off by up to `size`, relative; anything else as it is."""
     if dtype not in EPSILON:
         return values
-    error = max(EPSILON[dtype], EPSILON[numerics.coarsest])
-    wide = values.astype(np.float64)
-    moved: np.ndarray = (wide * (1 + error * rng.uniform(-1, 1, values.shape))).astype(values.dtype)
+    factor = 1 + size * rng.uniform(-1, 1, values.shape)
+    moved: np.ndarray = (values.astype(np.float64) * factor).astype(values.dtype)
     return moved
 
 

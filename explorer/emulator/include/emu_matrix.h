@@ -1,6 +1,9 @@
 // Warp-wide matrix operations: wmma, mma.sync, ldmatrix, cp.async.  Each lane computes its own part.
 #pragma once
 
+// One copy of each instead of one at every call: unrolled kernels have thousands of calls.
+#define EMU_ONCE static __attribute__((noinline, unused))
+
 // One operand register of mma.sync as numbers: `bits` wide elements, `count` to a register.
 
 struct emu_f16 { enum { count = 2 }; EMU_RAW float get(unsigned r, int j) { return emu_half_to_float((unsigned short)(r >> 16 * j)); } };
@@ -17,7 +20,7 @@ template <int A, int B, int C> struct emu_mma_regs {
 // Rows and columns of an element of a lane's registers, as the PTX manual draws the fragments
 // (g = lane / 4, t = lane % 4).
 template <int M, int N, int K, class TA, class TB, class Acc, class TC, int A, int B, int C>
-EMU_RAW void emu_mma(emu_mma_regs<A, B, C> &mine, int line) {
+EMU_ONCE __attribute__((no_sanitize("thread"))) void emu_mma(emu_mma_regs<A, B, C> &mine, int line) {
   void *const *warp = emu_warp_gather(&mine, line);
   const int lane = emu_lane(), g = lane / 4, t = lane % 4;
   const int tiles = M / 8, w = TA::count;
@@ -44,7 +47,7 @@ EMU_RAW void emu_mma(emu_mma_regs<A, B, C> &mine, int line) {
 }
 
 // ldmatrix: lane l gives the address of row l % 8 of matrix l / 8
-template <int COUNT, bool TRANS> EMU_RAW void emu_ldmatrix(unsigned *out, unsigned address, int line) {
+template <int COUNT, bool TRANS> EMU_ONCE __attribute__((no_sanitize("thread"))) void emu_ldmatrix(unsigned *out, unsigned address, int line) {
   unsigned short row[8] = {};
   const int lane = emu_lane();
   if (lane < 8 * COUNT) {
@@ -102,12 +105,12 @@ template <class Use, int M, int N, int K, class T, class Layout = void> struct f
   };
   element_type x[num_elements];
 };
-template <class F, class V> EMU_FN void fill_fragment(F &f, V v, int line = __builtin_LINE()) {
+template <class F, class V> EMU_ONCE void fill_fragment(F &f, V v, int line = __builtin_LINE()) {
   emu_warp_done(line);
   for (auto &x : f.x) x = (typename F::element_type)v;
 }
 template <class F, class T>
-EMU_FN void emu_load(F &f, const T *p, unsigned ldm, bool row_major_memory, int line) {
+EMU_ONCE void emu_load(F &f, const T *p, unsigned ldm, bool row_major_memory, int line) {
   emu_warp_done(line);
   for (int n = 0; n < F::num_elements; n++) {
     const int e = emu_lane() * F::num_elements + n;
@@ -116,17 +119,17 @@ EMU_FN void emu_load(F &f, const T *p, unsigned ldm, bool row_major_memory, int 
   }
 }
 template <class U, int M, int N, int K, class T, class L, class P>
-EMU_FN void load_matrix_sync(fragment<U, M, N, K, T, L> &f, const P *p, unsigned ldm,
+EMU_ONCE void load_matrix_sync(fragment<U, M, N, K, T, L> &f, const P *p, unsigned ldm,
                              int line = __builtin_LINE()) {
   emu_load(f, p, ldm, std::is_same<L, row_major>::value, line);
 }
 template <int M, int N, int K, class T, class P>
-EMU_FN void load_matrix_sync(fragment<accumulator, M, N, K, T> &f, const P *p, unsigned ldm,
+EMU_ONCE void load_matrix_sync(fragment<accumulator, M, N, K, T> &f, const P *p, unsigned ldm,
                              layout_t l, int line = __builtin_LINE()) {
   emu_load(f, p, ldm, l == mem_row_major, line);
 }
 template <int M, int N, int K, class T, class P>
-EMU_FN void store_matrix_sync(P *p, const fragment<accumulator, M, N, K, T> &f, unsigned ldm,
+EMU_ONCE void store_matrix_sync(P *p, const fragment<accumulator, M, N, K, T> &f, unsigned ldm,
                               layout_t l, int line = __builtin_LINE()) {
   typedef fragment<accumulator, M, N, K, T> F;
   emu_warp_done(line);
@@ -137,7 +140,7 @@ EMU_FN void store_matrix_sync(P *p, const fragment<accumulator, M, N, K, T> &f, 
   }
 }
 template <int M, int N, int K, class T, class T2, class C, class D, class LA, class LB>
-EMU_RAW void mma_sync(fragment<accumulator, M, N, K, D> &d,
+EMU_ONCE __attribute__((no_sanitize("thread"))) void mma_sync(fragment<accumulator, M, N, K, D> &d,
                       const fragment<matrix_a, M, N, K, T, LA> &a,
                       const fragment<matrix_b, M, N, K, T2, LB> &b,
                       const fragment<accumulator, M, N, K, C> &c, bool = false,
