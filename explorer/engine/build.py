@@ -23,6 +23,7 @@ from explorer.engine.host_code import Launch, Sizes
 from explorer.engine.load import module
 from explorer.engine.lower import LOWERING_ERRORS, Lowered, called, cuda_source, lower
 from explorer.engine.replay import Replay, replay
+from explorer.engine.sample import unwrapped
 from explorer.engine.targets import tvm_target
 from explorer.model.cuda_text import kernel_texts
 from explorer.model.loaded import Source
@@ -267,7 +268,7 @@ def _bytes(buffer: Any) -> Any:
     bits = 8 if str(dtype) == "bool" else int(dtype.bits) * int(dtype.lanes)
     count: Any = 1
     for size in buffer.shape:
-        count = count * (int(size) if isinstance(size, tirx.IntImm) else size)
+        count = count * (unwrapped(int(size)) if isinstance(size, tirx.IntImm) else size)
     return (count * bits + 7) // 8
 
 

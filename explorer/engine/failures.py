@@ -75,8 +75,25 @@ def _bfloat16(function: Function, text: str) -> str:
     )
 
 
+def _unbounded(function: Function, text: str) -> str:
+    """An array inside a kernel whose size hangs on a symbolic extent."""
+    names = [
+        buffer.name
+        for buffer in function.buffers
+        if not buffer.param and buffer.scope != "global" and buffer.nbytes is None
+    ]
+    if not names:
+        return f"TVM can't lower {function.name}: {last_line(text)}"
+    return (
+        f"The size of {', '.join(names)} has no bound, because it hangs on a symbolic extent: TVM"
+        " can't allocate it inside a kernel. Split the symbolic loop by a constant and compute the"
+        " block at the inner tile."
+    )
+
+
 _KNOWN: tuple[tuple[str, Say], ...] = (
     (r"Cannot allocate global memory", _global_scratch),
+    (r"bad optional access", _unbounded),
     (r"(?i)extent.*(mismatch|incompatible|conflict|inconsistent)|same thread.*extent", _extents),
     (r"dtype mismatch on BufferStore.*bfloat16", _bfloat16),
 )

@@ -95,6 +95,14 @@ def item_bytes(dtype: str) -> int:
     return max(1, int(parsed.bits) * int(parsed.lanes) // 8)
 
 
+def unwrapped(size: int) -> int:
+    """A size of an allocation, as large as an unbounded dimension where it has become negative.
+
+    TVM makes an unbounded dimension 2**31 - 1 long and multiplies it with the others in 32 bits.
+    """
+    return size if size >= 0 else 2**31 - 1
+
+
 class Contents:
     """Arrays, data types, intrinsics and number of statements of a device function."""
 
@@ -132,7 +140,7 @@ class Contents:
         buffer = stmt.buffer
         self._dtype(buffer.dtype)
         sizes = [single(size, self.host) for size in buffer.shape]
-        count = 0 if None in sizes else int(np.prod([size or 0 for size in sizes]))
+        count = 0 if None in sizes else int(np.prod([unwrapped(size or 0) for size in sizes]))
         nbytes = count * item_bytes(str(buffer.dtype))
         scope = str(buffer.scope())
         if scope.startswith("shared"):
