@@ -114,7 +114,7 @@ def test_shared_memory(n: int, scope: str, tag: str, severity: str) -> None:
 
 
 def test_unbounded_shared_array_is_named() -> None:
-    from finding_modules import case, case_schedule
+    from tests.findings.finding_modules import case, case_schedule
 
     seen = of("shared_memory", found(case("61"), case_schedule("61"), n=101))
     assert len(seen) == 1
