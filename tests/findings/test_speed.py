@@ -232,7 +232,7 @@ def test_misaligned_vector(dtype: str, lanes: int, shift: int, length: int, off:
 
 
 def test_misaligned_vector_names_offset_and_stride_of_case_58() -> None:
-    from finding_modules import case_schedule
+    from tests.findings.finding_modules import case_schedule
 
     (only,) = of("misaligned_vector", found(case("58"), case_schedule("58")))
     assert "not vectorisable: offset 1, stride 9" in only.message
