@@ -177,7 +177,11 @@ def _wrong(built: Build) -> str:
     for function in built.functions:
         if function.check.status not in _RIGHT:
             return f"{function.name}: {function.check.detail}"
-    errors = [f for f in built.findings if f.severity == "error" and f.code not in CURABLE]
+    made = {function.name for function in built.functions if function.kernels}
+    errors = [
+        f for f in built.findings
+        if f.severity == "error" and f.code not in CURABLE and f.function in made
+    ]  # fmt: skip
     return f"{errors[0].function}: {errors[0].message}" if errors else ""
 
 

@@ -33,14 +33,13 @@ def offered(cure_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(BIND if i.startswith(BIND) else i for i in cure_ids))
 
 
-def bind_steps(nest: Nest, level: Level = "wide") -> Steps:
-    """The steps that bind every unbound nest of the module; nests that can't be are left out."""
+def sick_nests(nest: Nest) -> tuple[str, ...]:
+    """The "bind:<node id>" cure of every nest of the module that has work in no kernel."""
     return tuple(
-        step
+        f"{BIND}{tree.id}"
         for function in nest.functions
         if function.kind == "prim" and function.schedulable and not function.host
         for tree in _sick_trees(function)
-        for step in _bound_tree(function, tree, level)
     )
 
 
@@ -79,7 +78,7 @@ def _bound_tree(function: Function, tree: Node, level: Level) -> Steps:
     if any(bound(node) for node in below(function, tree)):
         return _host_loops(function, tree)
     if isinstance(tree, Block):
-        return () if tree.is_root else _single_thread(tree.ref)
+        return () if tree.is_root else _single_thread(tree.ref) + _private(function, tree)
     if not isinstance(tree, Loop) or tree.ref is None:
         return ()
     chain = _chain(function, tree)
@@ -94,8 +93,8 @@ def _bound_tree(function: Function, tree: Node, level: Level) -> Steps:
     if not whole:
         return ()
     if level == "wide" and all(loop.kind == "reduction" for loop in chain):
-        return _threads_reduce(chain)
-    return _single_thread(tree.ref)
+        return _threads_reduce(chain) + _private(function, tree)
+    return _single_thread(tree.ref) + _private(function, tree)
 
 
 def _spread(chain: list[Loop], spatial: list[Loop]) -> Steps:
@@ -175,8 +174,6 @@ def _host_loops(function: Function, tree: Node) -> Steps:
 def _private(function: Function, tree: Node) -> Steps:
     """Buffers in global memory that only the nest uses: a kernel can't allocate them there."""
     inside = _blocks(function, tree)
-    if len(inside) < 2:
-        return ()
     outside = {
         access.buffer
         for block in function.nodes

@@ -18,6 +18,7 @@ from explorer.experiment import Experiment, Variant
 from explorer.model.analysis import Analysis
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded, Source
+from explorer.model.nest import Nest
 from explorer.model.race import HERE, USUAL, Method, Race, Where
 from explorer.model.result import Build, Check, Compiled, Finding
 from explorer.model.target import Target
@@ -181,19 +182,34 @@ def cure(
 
 
 def bind_plans(source: Source, steps: Steps, cure_id: str) -> tuple[Steps, ...]:
-    """Ways of a "bind:" cure to bind a loop or all that is unbound, best first; none tried yet."""
+    """Ways of a "bind:" cure to bind a loop's nest or all that is unbound, best first.
+
+    Nests that TVM refuses to bind are left out, unless there are no others.
+    """
     nest = view(source, steps).nest
-    what = cure_id.removeprefix(cures.BIND)
+    ids = cures.sick_nests(nest) if cure_id == cures.BIND else (cure_id,)
     plans: dict[bytes, Steps] = {}
-    for level in cures.LEVELS:
-        if what:
-            function = nest.function(what.partition("/")[0])
-            plan = cures.cure_steps(function, cure_id, level) if function is not None else ()
-        else:
-            plan = cures.bind_steps(nest, level)
+    for at in range(len(cures.LEVELS)):
+        chosen = [_nest_plan(nest, source, steps, one, cures.LEVELS[at:]) for one in ids]
+        able = [plan for plan, good in chosen if good]
+        plan = tuple(step for part in able or [plan for plan, _ in chosen] for step in part)
         if plan:
             plans[msgspec.json.encode(plan)] = plan
     return tuple(plans.values())
+
+
+def _nest_plan(
+    nest: Nest, source: Source, steps: Steps, cure_id: str, levels: tuple[cures.Level, ...]
+) -> tuple[Steps, bool]:
+    """The first way to bind a nest that TVM takes, and True; else the first way there is."""
+    function = nest.function(cure_id.removeprefix(cures.BIND).partition("/")[0])
+    if function is None:
+        return (), False
+    found = [plan for level in levels if (plan := cures.cure_steps(function, cure_id, level))]
+    for plan in found:
+        if refused(source, steps, plan) is None:
+            return plan, True
+    return (found[0] if found else ()), False
 
 
 def refused(source: Source, steps: Steps, more: Steps) -> Refusal | None:

@@ -149,7 +149,7 @@ MESSAGES: tuple[Row, ...] = (
         r"(?:\.(?:defined|has_value)\(\)|.{0,40}(?:missing|not defined|is not set|required))|"
         r"missing attribute .?(?P<other>max_\w+)",
         "The target does not say its limits ({name}).",
-        'A bare {{"kind": "cuda"}} target has none; rules that size a block need them.',
+        "A target of kind and arch alone has none; rules that size a block need them.",
         'Use a tag such as "nvidia/geforce-rtx-4090".',
     ),
     (

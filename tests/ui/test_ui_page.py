@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer import bind_doctor
+from explorer.ui import ask
 from explorer.ui import desk as desks
 
+UNBOUND = """\
+@T.prim_func(s_tir=True)
+def twice(A: T.Buffer((90,), "float32"), B: T.Buffer((90,), "float32")):
+    for n in range(90):
+        with T.sblock("B"):
+            vn = T.axis.spatial(90, n)
+            B[vn] = A[vn] * T.float32(2)
+"""
 APP = Path(__file__).parents[2] / "app.py"
 
 
@@ -36,6 +46,33 @@ def test_the_first_page_says_what_is_wrong_and_offers_three_cures(page: AppTest)
     assert "No kernel" in html(page)
     cures = [b.label for b in page.button if b.key and b.key.startswith("cure_")]
     assert cures[:3] == ["Bind for me", "Use DefaultGPUSchedule", "Use dlight"]
+
+
+def test_a_cure_shows_what_became_of_it_and_gives_just_that(page: AppTest) -> None:
+    desk = page.session_state["desk"]
+    ask.background().ask(
+        bind_doctor.try_cure, desk.source, (), "strategy:dlight", desk.experiment.target, {},
+        wait_s=ask.PATIENCE_S,
+    )  # fmt: skip
+    page.run()
+    shown = html(page)
+    assert "blocks of 8×16×1 threads" in shown
+    page.button(key="cure_strategy:dlight").click().run()
+    assert page.session_state["desk"].variant == "dlight"
+    assert page.session_state["desk"].current.steps
+
+
+def test_an_error_text_is_explained_with_and_without_its_module(page: AppTest) -> None:
+    log = "RuntimeError: Memory verification failed\n  Did you forget to bind?\n"
+    page.button(key="open").click().run()
+    page.text_area(key="pasted").set_value(log)
+    page.button(key="open_pasted").click().run()
+    assert "Nothing is bound to the GPU" in html(page)
+    page.text_area(key="pasted").set_value(log + UNBOUND)
+    page.button(key="open_pasted").click().run()
+    assert not page.exception
+    assert "Line 1 of the text is an error message" in html(page)
+    assert any(button.key == "cure_bind:" for button in page.button)
 
 
 def test_a_loop_is_bound_with_a_button_and_the_step_taken_back(page: AppTest) -> None:
