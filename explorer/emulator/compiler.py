@@ -24,12 +24,14 @@ HERE = Path(__file__).parent
 _INCLUDES = (f"-I{HERE / 'include'}", f"-I{HERE / 'runtime'}")
 MAX_CACHE_BYTES = 400 << 20
 COMPILE_TIMEOUT_S = 120.0
+FIRST_LINK_TIMEOUT_S = 600.0
+"""The ziglang wheel builds its C++ library when it first links: over a minute, once per machine."""
 LONG_TEXT_LINES = 1200
 """Unrolled kernels beyond this compile without optimisation: 2 s instead of 8, and run once."""
 
 _COMMON = (
     "-std=c++17 -w -fPIC -fno-strict-aliasing -fno-exceptions -fno-rtti -ffp-contract=off "
-    "-fno-math-errno -fwrapv"
+    "-fno-math-errno -fwrapv -fno-finite-loops"
 ).split()
 _INSTRUMENT = (
     "-O1 -g1 -fvisibility=hidden -fsanitize=thread,bounds,object-size "
@@ -41,7 +43,7 @@ _GCC = (
 ).split()
 _CLANG = (
     "-mllvm -tsan-distinguish-volatile=1 -mllvm -tsan-instrument-func-entry-exit=0 "
-    "-mllvm -tsan-instrument-read-before-write=1"
+    "-mllvm -tsan-instrument-read-before-write=1 -fno-sanitize-trap=all"
 ).split()
 
 
@@ -75,7 +77,7 @@ def cache_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def find_compiler() -> Compiler | None:
-    """The first of g++, clang++ and the ziglang wheel that compiles the emulator's header."""
+    """The first of g++, clang++ and the ziglang wheel that compiles the emulator."""
     candidates: list[tuple[tuple[str, ...], str]] = []
     for name, kind in (("g++", "gcc"), ("clang++", "clang")):
         path = shutil.which(name)
@@ -96,6 +98,7 @@ def find_compiler() -> Compiler | None:
         compiler = Compiler(command, kind, first_line)
         try:
             _header(compiler, compiler.flags())
+            runtime_library(compiler)
         except CompileFailed:
             continue
         return compiler
@@ -183,30 +186,36 @@ def _build(
         out.touch()
         return out
     with tempfile.TemporaryDirectory(prefix="emu-") as folder:
+        own = source is not None
         if source is None:
             source = Path(folder) / "kernel.cc"
             source.write_text(text)
         code = Path(folder) / "kernel.o"
         _run_to([*compiler.command, *flags, "-c", str(source)], code)
-        _run_to([*compiler.command, "-shared", "-fPIC", str(code)], out)
+        # Kernels need no C++ library; with ziglang's driver for C none is built for them.
+        driver = [*compiler.command]
+        if compiler.kind == "zig" and not own:
+            driver[-1] = "cc"
+        timeout_s = FIRST_LINK_TIMEOUT_S if own else COMPILE_TIMEOUT_S
+        _run_to([*driver, "-shared", "-fPIC", str(code)], out, timeout_s)
     _trim(out.parent)
     return out
 
 
-def _run_to(command: list[str], out: Path) -> None:
+def _run_to(command: list[str], out: Path, timeout_s: float = COMPILE_TIMEOUT_S) -> None:
     """Run a compiler that writes `out`, which appears whole or not at all."""
     fd, temporary = tempfile.mkstemp(dir=out.parent, suffix=".tmp")
     os.close(fd)
     try:
         done = subprocess.run(
-            [*command, "-o", temporary], capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S
+            [*command, "-o", temporary], capture_output=True, text=True, timeout=timeout_s
         )
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error:" in line]
             raise CompileFailed(errors[0] if errors else done.stderr[-300:], done.stderr[:4000])
         os.replace(temporary, out)
     except subprocess.TimeoutExpired as error:
-        raise CompileFailed(f"compiling took longer than {COMPILE_TIMEOUT_S:.0f} s", "") from error
+        raise CompileFailed(f"compiling took longer than {timeout_s:.0f} s", "") from error
     finally:
         Path(temporary).unlink(missing_ok=True)
 
