@@ -62,7 +62,7 @@ def diagnose(
         what=build.reason or found[0].message,
         why=why(found[0].code),
         places=tuple(
-            Place(function=f.function, where=f.where, node=f.node, message=f.message)
+            Place(function=f.function, where=f.where, node=f.node, message=f.message, do=f.cure)
             for f in found
         ),
         cures=tuple(done),

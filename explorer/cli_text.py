@@ -178,7 +178,7 @@ def diagnosis(found: Diagnosis, path: str) -> str:
     if found.error is None or found.what != found.error.what:
         lines.append(found.what)
         lines += [found.why] if found.why else []
-    lines += [f"  {place.function}: {place.message}" for place in found.places]
+    lines += [f"  {place.function}: {place.message} {place.do}".rstrip() for place in found.places]
     offered = [cure for cure in found.cures if cure.offered]
     failed = [cure for cure in found.cures if not cure.offered]
     if offered:

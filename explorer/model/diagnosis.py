@@ -36,6 +36,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     node: str
     message: str
+    do: str = ""
+    """What to try by hand."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
