@@ -33,7 +33,7 @@ from explorer.model.race import Method
 from explorer.race.verdict import LEAST_EFFECT
 from explorer.targets.host import LLVM
 
-MATMUL = '''
+MATMUL = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
          C: T.Buffer((64, 64), "float32")):
@@ -43,7 +43,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-'''
+"""
 
 
 def main() -> int:

@@ -110,9 +110,7 @@ def try_cure(
     return first or _failed(cure_id, "There is no loop or block that could be bound.")
 
 
-def _attempts(
-    source: Source, steps: Steps, cure_id: str, target: str
-) -> list[Made | TriedCure]:
+def _attempts(source: Source, steps: Steps, cure_id: str, target: str) -> list[Made | TriedCure]:
     """What to put behind `steps`, best first; what can't be put there is a failed cure."""
     try:
         if cure_id.startswith(cures.BIND):

@@ -114,9 +114,7 @@ def build_checked(question: Question, made: Made) -> tuple[Build, tuple[str, ...
     built = workbench.build(source, made.steps, question.target, sizes)
     built = with_findings(built, _findings(question, made))
     if any(function.kernels for function in built.functions):
-        built = with_compiled(
-            built, workbench.compile_check(source, made.steps, question.target)
-        )
+        built = with_compiled(built, workbench.compile_check(source, made.steps, question.target))
     if any(function.kernels for function in built.functions if function.status == "built"):
         built = with_checks(built, _checks(question, made, built))
     return with_wrong(with_times(built)), lines

@@ -166,9 +166,7 @@ def _host_loops(function: Function, tree: Node) -> Steps:
     ]  # fmt: skip
     if len(loops) > len(free):
         return ()
-    return tuple(
-        STEPS["bind"](_ref(loop), axis) for loop, axis in zip(loops, free, strict=False)
-    )
+    return tuple(STEPS["bind"](_ref(loop), axis) for loop, axis in zip(loops, free, strict=False))
 
 
 def _private(function: Function, tree: Node) -> Steps:

@@ -191,9 +191,7 @@ def ablation(
             ),
         )  # fmt: skip
     shortest, kept = _shortest(source, steps, worths, raced)
-    return Ablation(
-        function=name, steps=tuple(worths), shortest=shortest, kept=kept, race=race
-    )
+    return Ablation(function=name, steps=tuple(worths), shortest=shortest, kept=kept, race=race)
 
 
 def _applying(source: Source, steps: tuple[Step, ...], out: set[int]) -> tuple[int, ...]:

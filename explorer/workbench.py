@@ -68,9 +68,7 @@ def propose(
 
 def read_schedule(source: Source, text: str, steps: Steps) -> Proposal:
     """A schedule file (Python or JSON trace) as steps.  Raises ScheduleTextError, StepRefused."""
-    return client.ask(
-        "read_schedule", Proposal, source, text, steps, timeout_s=STRATEGY_TIMEOUT_S
-    )
+    return client.ask("read_schedule", Proposal, source, text, steps, timeout_s=STRATEGY_TIMEOUT_S)
 
 
 def steps_of(proposal: Proposal) -> Steps:

@@ -23,6 +23,8 @@ from explorer.model.loaded import Migration, Note
 
 MAX_TEXT = 4_000_000
 
+_IMPORTS = "imports, not needed."
+
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A module ready for TVM's parser.  `script.line` maps its lines to the user's.
@@ -234,7 +236,9 @@ def _ignored(
     for kind, lines in kinds.items():
         shown = ", ".join(map(str, lines[:8])) + (", …" if len(lines) > 8 else "")
         word = "Line" if len(lines) == 1 else "Lines"
-        notes.append(Note(line=lines[0], message=f"{word} {shown}: {kind}"))
+        notes.append(
+            Note(line=lines[0], message=f"{word} {shown}: {kind}", routine=kind == _IMPORTS)
+        )
     if schedule:
         notes.append(
             Note(
@@ -247,7 +251,7 @@ def _ignored(
 
 def _kind(stmt: ast.stmt) -> str:
     if isinstance(stmt, ast.Import | ast.ImportFrom):
-        return "imports, not needed."
+        return _IMPORTS
     if isinstance(stmt, ast.FunctionDef | ast.ClassDef):
         return "other Python definitions, left alone."
     if isinstance(stmt, ast.Assign | ast.AnnAssign | ast.AugAssign):

@@ -35,9 +35,7 @@ def compile_check(
     return tuple(_traced(word, source, steps, target) for word in words)
 
 
-def _traced(
-    word: Compiled, source: Source, steps: tuple[AnyStep, ...], target: Target
-) -> Compiled:
+def _traced(word: Compiled, source: Source, steps: tuple[AnyStep, ...], target: Target) -> Compiled:
     """A refusal with the step that caused it."""
     found = None
     if word.status == "refused":

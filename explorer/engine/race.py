@@ -232,9 +232,7 @@ class _OnDevice:
                 starters[at].reason = f"It can't be exported: {last_line(str(failure))}"
 
     def _work(self, material: Material, device: str) -> tuple[Work | None, Gpu | None]:
-        work = whole_work(
-            material.original[material.name], material.name, material.sizes
-        )
+        work = whole_work(material.original[material.name], material.name, material.sizes)
         name = device.partition(" (")[0].partition(" at ")[0]
         card = gpu(name.lower().removeprefix("nvidia ").replace(" ", "-"))
         if self.target.kind == "cuda" and card is None:

@@ -210,9 +210,7 @@ class Material:
             return None, f"the evaluator did not compile ({failed})"
         return Evaluator(library, skips=writer.skips), ""
 
-    def _sampled_results(
-        self, at: int, plan: Plan
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    def _sampled_results(self, at: int, plan: Plan) -> tuple[list[np.ndarray], list[np.ndarray]]:
         assert self.subject.evaluator is not None
         start = self.arrays.start(plan, 0)
         results = [values.copy() for values in start]
@@ -220,9 +218,7 @@ class Material:
         for param in range(len(results)):
             mask = self._sample(at, param)
             marks.append(None if mask is None else mask.reshape(-1).astype(np.uint8))
-        self.subject.evaluator.run(
-            results, self.arrays.symbols(), self.arrays.scalars(plan), marks
-        )
+        self.subject.evaluator.run(results, self.arrays.symbols(), self.arrays.scalars(plan), marks)
         return start, results
 
     def _sample(self, plan: int, at: int) -> Any:

@@ -116,9 +116,7 @@ def _said(failure: BaseException) -> str:
 class _Track:
     """Device memory for one function, and the modules loaded so far."""
 
-    def __init__(
-        self, connection: Connection, material: Material, modules: dict[int, Any]
-    ) -> None:
+    def __init__(self, connection: Connection, material: Material, modules: dict[int, Any]) -> None:
         self.connection = connection
         self.material = material
         self.modules = modules
@@ -197,9 +195,7 @@ class _Track:
         self.kept[key] = outputs
         return wrong
 
-    def _unsteady(
-        self, outputs: list[np.ndarray | None], kept: list[np.ndarray | None]
-    ) -> str:
+    def _unsteady(self, outputs: list[np.ndarray | None], kept: list[np.ndarray | None]) -> str:
         for at, (now, before) in enumerate(zip(outputs, kept, strict=True)):
             if now is not None and before is not None:
                 if self.material.compare(at, now, before).count:

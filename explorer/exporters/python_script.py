@@ -44,7 +44,11 @@ def render(material: Material) -> str:
 
 
 def _docstring(material: Material) -> str:
-    lines = [*heading(material), "", "Run it: it builds, checks and times; --source prints the CUDA source, --help says the rest."]
+    lines = [
+        *heading(material),
+        "",
+        "Run it: it builds, checks and times; --source prints the CUDA source, --help says the rest.",
+    ]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{text}\n"""'
 

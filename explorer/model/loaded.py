@@ -25,10 +25,14 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """Something the user should know about the text: ignored code, an assumption, a warning."""
+    """Something the user should know about the text: ignored code, an assumption, a warning.
+
+    `routine` notes (imports left out) are listed with the source, but never announced.
+    """
 
     line: int | None
     message: str
+    routine: bool = False
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,9 +19,7 @@ LEAST_ROUNDS = 10
 """With fewer common rounds nothing is decided."""
 
 
-def log_ratio(
-    own: Floats, other: Floats, resamples: int = RESAMPLES
-) -> Interval | None:
+def log_ratio(own: Floats, other: Floats, resamples: int = RESAMPLES) -> Interval | None:
     """The log of time of `other` over time of `own`, from pairs of one round; None without pairs.
 
     The arrays have one entry a round, NaN where there is none.  What slows a whole round down

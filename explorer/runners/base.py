@@ -74,8 +74,5 @@ class Runner(Protocol):
     def places(self, where: Where, target: Target) -> tuple[Place, ...] | Refusal:
         """The devices that `where` names."""
 
-    def connect(
-        self, place: Place, where: Where, session_s: float, say: Say
-    ) -> Connection:
+    def connect(self, place: Place, where: Where, session_s: float, say: Say) -> Connection:
         """The device, ready to load modules."""
-

@@ -36,9 +36,7 @@ def connect(place: Place, where: Where, session_s: float, say: Say) -> Connectio
     """The processor is always there."""
     import tvm
 
-    return Connection(
-        device=tvm.cpu(), name=place.name, load=lambda built: built, in_process=True
-    )
+    return Connection(device=tvm.cpu(), name=place.name, load=lambda built: built, in_process=True)
 
 
 def cpu_name() -> str:

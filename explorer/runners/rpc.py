@@ -40,8 +40,11 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
             do="Write HOST:PORT, e.g. 127.0.0.1:9090, for --rpc or --tracker (with --key).",
         )
     if not where.tracker:
-        return (Place(name=_text(endpoint), lock=f"rpc {_text(endpoint)}",
-                      endpoint=endpoint, cuda=cuda),)
+        return (
+            Place(
+                name=_text(endpoint), lock=f"rpc {_text(endpoint)}", endpoint=endpoint, cuda=cuda
+            ),
+        )
     if not where.key:
         return Refusal(
             what="The tracker needs a key.", why="It lends devices by key.",
@@ -63,8 +66,9 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
         )
     # The tracker lends whichever is free; the lock is taken by lending.
     return tuple(
-        Place(name=f"{where.key} at {address}", lock="", endpoint=endpoint, number=number,
-              cuda=cuda)
+        Place(
+            name=f"{where.key} at {address}", lock="", endpoint=endpoint, number=number, cuda=cuda
+        )
         for number, address in enumerate(servers)
     )
 

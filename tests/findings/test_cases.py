@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.findings.finding_modules import case, case_schedule, found, of
 from tvm import s_tir
+
+from tests.findings.finding_modules import case, case_schedule, found, of
 
 
 def errors(source: str, schedule: object = None, **sizes: int) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.findings.finding_modules import found, of, rows, scale, text
 
 BX, BY, BZ, TX, TY, TZ = (f"{kind}Idx.{axis}" for kind in ("block", "thread") for axis in "xyz")

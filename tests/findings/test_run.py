@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.findings.finding_modules import found, scale
 
 from explorer import findings
 from explorer.findings.document import document
+from tests.findings.finding_modules import found, scale
 
 ROOT = Path(__file__).parents[2]
 SEVERITIES = ("error", "warning", "info")

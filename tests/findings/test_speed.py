@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.findings.finding_modules import case, found, of, rows, scale, text
 from tvm import s_tir
+
+from tests.findings.finding_modules import case, found, of, rows, scale, text
 
 BX, BY, TX, TY = "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y"
 

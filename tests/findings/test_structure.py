@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from tests.findings.finding_modules import case, case_schedule, found, of, rows, scale, text
 
 from explorer.engine.find import findings
 from explorer.targets.limits import complete
+from tests.findings.finding_modules import case, case_schedule, found, of, rows, scale, text
 
 BX, BY, TX, TY = "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y"
 

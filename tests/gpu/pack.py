@@ -1,7 +1,7 @@
 """Carry the installed Python packages to a machine without a network, in parts below 64 MiB.
 
-    python tests/gpu/pack.py pack OUT
-    python tests/gpu/pack.py unpack OUT DIR
+python tests/gpu/pack.py pack OUT
+python tests/gpu/pack.py unpack OUT DIR
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ def pack(out: Path) -> int:
                 print(f"{name} is not installed here", file=sys.stderr)
                 return 1
             root = Path(spec.origin).parent
-            places = [root, *root.parent.glob(f"{name}.libs"),
-                      *root.parent.glob(f"{name.replace('tvm', 'apache_tvm')}-*.dist-info")]
+            places = [
+                root,
+                *root.parent.glob(f"{name}.libs"),
+                *root.parent.glob(f"{name.replace('tvm', 'apache_tvm')}-*.dist-info"),
+            ]
             for place in places:
                 for path in sorted(p for p in place.rglob("*") if p.is_file()):
                     if "__pycache__" not in path.parts:

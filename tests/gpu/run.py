@@ -1,6 +1,6 @@
 """All checks that need a CUDA GPU, and one report file.
 
-    python tests/gpu/run.py --report tests/gpu/report.json
+python tests/gpu/run.py --report tests/gpu/report.json
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from explorer.worker import client
 SAMPLES = ("01_vector_add", "03_matmul_float32", "07_softmax")
 EQUAL_RACES = 20
 
-OUTSIDE = '''
+OUTSIDE = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
     T.func_attr({"tirx.noalias": True})
@@ -38,7 +38,7 @@ def main(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32")):
         with T.sblock("B"):
             vi = T.axis.spatial(1024, i)
             B[vi] = A[vi + 1073741824]
-'''
+"""
 """Reads far outside of A: a GPU answers with an illegal address, which sticks to the process."""
 
 
@@ -92,8 +92,11 @@ def races() -> dict[str, Any]:
         }  # fmt: skip
         need(all(r.status == "measured" for r in rows(found)), f"{name}: {seen[name]}")
         need(all(r.check.status == "match" for r in rows(found)), f"{name}: {seen[name]}")
-        need(all((r.bound_share or 0) <= 1.12 or r.bound_us is None for r in rows(found))
-             or name == "01_vector_add", f"{name} is faster than the bound: {seen[name]}")
+        need(
+            all((r.bound_share or 0) <= 1.12 or r.bound_us is None for r in rows(found))
+            or name == "01_vector_add",
+            f"{name} is faster than the bound: {seen[name]}",
+        )
     return seen
 
 

@@ -16,7 +16,7 @@ from explorer.model.race import Method, Race
 from explorer.primitives import AnyStep
 from explorer.targets.host import LLVM
 
-MATMUL = '''
+MATMUL = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
          C: T.Buffer((64, 64), "float32")):
@@ -26,7 +26,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-'''
+"""
 FAST = (
     "def apply(sch):\n    i, j, k = sch.get_loops(sch.get_sblock('C'))\n"
     "    sch.reorder(i, k, j)\n    j0, j1 = sch.split(j, [None, 8])\n    sch.vectorize(j1)\n"

@@ -23,7 +23,7 @@ from explorer.model.race import Method, Race, Where
 Run = Callable[..., Race]
 Make = Callable[..., Variant]
 
-CHAIN = '''
+CHAIN = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
     for i in range(16):
@@ -36,16 +36,16 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
                 vn = T.axis.opaque({count}, n)
                 vi = T.axis.spatial(16, i)
                 B[vi] = B[vi] * T.float32(0.5) + T.float32(1)
-'''
+"""
 """A kernel that takes as long as we say and always ends with 2.0."""
 
-DIES = '''
+DIES = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
          C: T.Buffer((64, 64), "float32")):
     T.evaluate(T.call_extern("int32", "{what}"))
-'''
-WRONG = '''
+"""
+WRONG = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
          C: T.Buffer((64, 64), "float32")):
@@ -53,7 +53,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
         with T.sblock("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj]
-'''
+"""
 
 
 def loaded(text: str) -> IRModule:
@@ -126,9 +126,7 @@ def test_one_that_dies_or_hangs_loses_its_own_row_only(
     what: str, said: str, matmul: Source, on_cpu: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(race_heat, "FIRST_TURN_S", 2.0)
-    start_with(
-        monkeypatch, first=matmul.text, bad=DIES.format(what=what), last=matmul.text
-    )
+    start_with(monkeypatch, first=matmul.text, bad=DIES.format(what=what), last=matmul.text)
     (heat,) = on_cpu(matmul, Variant("-")).heats
     assert [row.status for row in heat.rows] == ["measured", "not_measured", "measured"]
     assert said in heat.rows[1].reason
@@ -149,9 +147,7 @@ def test_a_wrong_result_has_no_time_and_says_which_element(
     assert heat.winner == ""
 
 
-def test_a_variant_that_is_not_built_says_why(
-    matmul: Source, on_cpu: Run, variant: Make
-) -> None:
+def test_a_variant_that_is_not_built_says_why(matmul: Source, on_cpu: Run, variant: Make) -> None:
     bound = "sch.bind(sch.get_loops(sch.get_sblock('C'))[0], 'threadIdx.x')"
     (heat,) = on_cpu(matmul, Variant("plain"), variant(matmul, "gpu", bound)).heats
     assert heat.rows[0].status == "measured"
@@ -159,7 +155,7 @@ def test_a_variant_that_is_not_built_says_why(
     assert "threadIdx.x: a CPU has no such axes" in heat.rows[1].reason
 
 
-SYMBOLIC = '''
+SYMBOLIC = """
 @T.prim_func(s_tir=True)
 def main(a: T.handle, b: T.handle):
     n = T.int64()
@@ -169,8 +165,8 @@ def main(a: T.handle, b: T.handle):
         with T.sblock("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] + T.float16(1)
-'''
-GATHER = '''
+"""
+GATHER = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((50, 8), "float32"), I: T.Buffer((20,), "int32"),
          B: T.Buffer((20, 8), "float32")):
@@ -178,15 +174,15 @@ def main(A: T.Buffer((50, 8), "float32"), I: T.Buffer((20,), "int32"),
         with T.sblock("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[I[vi], vj]
-'''
-IN_PLACE = '''
+"""
+IN_PLACE = """
 @T.prim_func(s_tir=True)
 def main(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
     for i in range(128):
         with T.sblock("B"):
             vi = T.axis.spatial(128, i)
             B[vi] = B[vi] * T.float32(2) + A[vi]
-'''
+"""
 
 
 def test_a_size_without_a_value_is_asked_for_and_kept_with_the_time(on_cpu: Run) -> None:

@@ -134,9 +134,7 @@ def test_one_of_three_hangs_and_one_is_killed(
             os.killpg(processes[1].pid, signal.SIGSTOP)
 
     with progress.told_to(break_two):
-        found = on_cpu(
-            matmul, Variant("plain"), fast, where=where, method=Method(budget_s=4.0)
-        )
+        found = on_cpu(matmul, Variant("plain"), fast, where=where, method=Method(budget_s=4.0))
     assert broken
     heats = {heat.place.device: heat for heat in found.heats}
     assert set(heats) == {killed, hung, good}

@@ -125,9 +125,7 @@ def test_it_ends_within_the_budget_and_tells_what_it_knows_meanwhile(clock: Cloc
     assert heat.rows[0].runs >= runs[-1] > runs[0]
 
 
-def test_it_ends_early_when_enough_is_known(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_ends_early_when_enough_is_known(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(race_heat, "enough", lambda samples: True)
     run(clock, [100.0, 200.0])
     assert clock.now < 1.0
@@ -141,9 +139,7 @@ def test_slow_kernels_get_a_few_rounds_and_no_verdict(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("fault", ["its process crashed (SIGSEGV)", "hangs"])
-def test_a_variant_that_takes_its_process_down_loses_only_its_row(
-    clock: Clock, fault: str
-) -> None:
+def test_a_variant_that_takes_its_process_down_loses_only_its_row(clock: Clock, fault: str) -> None:
     heat = run(clock, [100.0, 150.0, 120.0], faults={1: fault})
     assert [row.status for row in heat.rows] == ["measured", "not_measured", "measured"]
     assert fault in heat.rows[1].reason

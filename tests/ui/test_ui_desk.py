@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.ui.nests import SOURCE, loaded
 
 from explorer.errors import UserError
 from explorer.experiment import Experiment, Variant, dump, parse
@@ -11,6 +10,7 @@ from explorer.model.refs import BlockRef, LoopRef
 from explorer.model.result import RuleOutcome
 from explorer.primitives import STEPS
 from explorer.ui import desk as desks
+from tests.ui.nests import SOURCE, loaded
 
 LOOP = LoopRef(BlockRef("C"), 0, "i")
 SPLIT = STEPS["split"](LOOP, (None, 32))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
-from tests.ui.nests import block, buffer, function, loop
 
 from explorer.model.nest import Access, Nest
 from explorer.ui import marks
 from explorer.ui.components.codeview.diff import diff_rows, word_marks
 from explorer.ui.components.loopgraph import nest_dot
 from explorer.ui.components.loopgraph.layout import render_svg
+from tests.ui.nests import block, buffer, function, loop
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ['"><script>alert(1)</script>', "<b>x</b>", 'a"]; evil', "back\\slash", "<TABLE>", "i\nj"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.ui.nests import SOURCE
 
 from explorer.experiment import Experiment, Variant
 from explorer.ui import keep
+from tests.ui.nests import SOURCE
 
 EXPERIMENT = Experiment(source=SOURCE, variants=(Variant("Original"),))
 

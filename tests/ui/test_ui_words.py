@@ -6,7 +6,6 @@ import re
 
 import msgspec
 import pytest
-from tests.ui.nests import block, function, loop
 
 from explorer.errors import Problem
 from explorer.model.diagnosis import Launch, TriedCure
@@ -15,6 +14,7 @@ from explorer.model.result import Build, Check, Finding, FunctionBuild, Kernel, 
 from explorer.ui import say, words
 from explorer.ui.ask import Result
 from explorer.ui.panels import automatic, findings
+from tests.ui.nests import block, function, loop
 
 KERNEL = Kernel(
     name="main_kernel", grid=("8", "1", "1"), block=("128", "2", "1"), shared_bytes=4096

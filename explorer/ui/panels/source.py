@@ -39,8 +39,9 @@ def remarks(loaded: Loaded) -> str:
     if count := len(loaded.migrations):
         lines = "line was" if count == 1 else "lines were"
         parts.append(f"Older text: {count} {lines} rewritten for today's dialect.")
-    if count := len(loaded.notes):
-        parts.append(loaded.notes[0].message if count == 1 else f"{count} notes about the text.")
+    notes = [note for note in loaded.notes if not note.routine]
+    if count := len(notes):
+        parts.append(notes[0].message if count == 1 else f"{count} notes about the text.")
     return " ".join([*parts, "Source below has the details."]) if parts else ""
 
 
