@@ -47,7 +47,7 @@ def _docstring(material: Material) -> str:
     lines = [
         *heading(material),
         "",
-        "Run it: it builds, checks and times; --source prints the CUDA source, --help says the rest.",
+        "Run it: it builds, checks and times. --source prints the CUDA source; --help the rest.",
     ]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{text}\n"""'
