@@ -28,6 +28,7 @@ from explorer.ui.panels import (
     inspector,
     opening,
     source,
+    timing,
     variants,
 )  # fmt: skip
 from explorer.ui.words import Badge, result_badge
@@ -139,6 +140,7 @@ def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
     draws: dict[str, Callable[[], bool | None]] = {
         "Findings": lambda: findings.draw(desk, result.build),
         "Compare": lambda: compare.draw(desk, results),
+        "Timing": lambda: timing.draw(desk),
         "Automatic": lambda: automatic.draw(desk, view.nest),
         "Compiler": lambda: compiled.draw(desk, result),
         "Export": lambda: export.draw(desk, result),

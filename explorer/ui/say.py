@@ -39,6 +39,11 @@ def note(text: str) -> None:
     st.html(f'<p class="why">{inline(text)}</p>')
 
 
+def verdict(text: str) -> None:
+    """What a race came to, in a sentence of its own."""
+    st.html(f'<p class="verdict">{inline(text)}</p>')
+
+
 def alert(text: str, tone: Tone = "bad") -> None:
     """A message that assistive programs announce."""
     st.html(f'<div class="alert {tone}" role="alert">{inline(text)}</div>', width="stretch")

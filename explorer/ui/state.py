@@ -16,6 +16,7 @@ from explorer.errors import Problem, UserError
 from explorer.ui import keep
 from explorer.ui.background import Background
 from explorer.ui.desk import Desk
+from explorer.ui.races import Entry, Kind, Races
 
 Screen = Literal["bench", "open"]
 
@@ -24,6 +25,17 @@ Screen = Literal["bench", "open"]
 def background() -> Background:
     """Answers of the workers, one collection for all browser tabs."""
     return Background()
+
+
+@st.cache_resource
+def races() -> Races:
+    """Races and studies of all browser tabs, and what they measured."""
+    return Races()
+
+
+def begin(kind: Kind, entry: Entry) -> None:
+    """Start a race or study for this tab."""
+    races().start(tab_id(), kind, entry)
 
 
 @st.cache_resource

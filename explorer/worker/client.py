@@ -23,6 +23,7 @@ WARM_VERBS = ("propose",)
 
 _pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP, warm_verbs=WARM_VERBS))
 _aside: ContextVar[bool] = ContextVar("_aside", default=False)
+_note: ContextVar[Callable[[Job[Any]], None] | None] = ContextVar("_note", default=None)
 atexit.register(lambda: _pool.close())
 
 
@@ -60,6 +61,16 @@ def in_background() -> Iterator[None]:
         _aside.reset(token)
 
 
+@contextmanager
+def noting(note: Callable[[Job[Any]], None]) -> Iterator[None]:
+    """`note` is told every job that `watch` begins within, so that it can be cancelled."""
+    token = _note.set(note)
+    try:
+        yield
+    finally:
+        _note.reset(token)
+
+
 def submit(verb: str, answer: type[T], *args: Any, timeout_s: float = 60.0) -> Job[T]:
     """Ask in the background; `Job.cancel` stops it."""
     return _pool.submit(verb, answer, *args, timeout_s=timeout_s)
@@ -73,7 +84,11 @@ def watch(
     on_news: Callable[[T], None] | None = None,
 ) -> Job[T]:
     """Ask what takes long; `Job.latest` is what it has found so far, `Job.cancel` stops it."""
-    return _pool.watch(verb, answer, *args, timeout_s=timeout_s, on_news=on_news)
+    job = _pool.watch(verb, answer, *args, timeout_s=timeout_s, on_news=on_news)
+    note = _note.get()
+    if note is not None:
+        note(job)
+    return job
 
 
 def status() -> Status:
@@ -93,6 +108,7 @@ __all__ = [
     "ask",
     "close",
     "in_background",
+    "noting",
     "start",
     "status",
     "submit",

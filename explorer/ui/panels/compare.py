@@ -7,11 +7,12 @@ import html
 import streamlit as st
 
 from explorer.model.result import Build
-from explorer.ui import ask, marks, say
+from explorer.ui import ask, marks, say, state
 from explorer.ui import desk as desks
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
 from explorer.ui.panels.compiled import registers
+from explorer.ui.times import provenance, span
 from explorer.ui.words import (
     badge_html,
     dims,
@@ -95,7 +96,7 @@ def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
         missing = "none" if build is not None else "not built yet"
         return [
             html.escape(name), verdict, missing, "", "", "",
-            _findings(build), "not measured: there is no kernel to time", count,
+            _findings(build), _raced(desk, name) or _no_time(build), count,
         ]  # fmt: skip
     kernels = [kernel for _, kernel in kernels_of(build)]
     lines = "<br>".join
@@ -105,7 +106,7 @@ def _row(desk: Desk, name: str, result: ask.Result) -> list[str]:
         lines(html.escape(f"{dims(k.grid)} × {dims(k.block)}") for k in kernels),
         lines(size(k.shared_bytes + k.dynamic_shared_bytes) for k in kernels),
         html.escape(registers(ask.analysed(desk, name).value)),
-        _findings(build), _time(build), count,
+        _findings(build), _raced(desk, name) or _time(build), count,
     ]  # fmt: skip
 
 
@@ -118,6 +119,26 @@ def _findings(build: Build | None) -> str:
         if (n := sum(f.severity == word for f in build.findings))
     ]
     return ", ".join(counts) or "none"
+
+
+def _raced(desk: Desk, name: str) -> str:
+    """What the last race said of exactly this variant, target and sizes; "" when none did."""
+    variant, experiment = desk.experiment.variant(name), desk.experiment
+    steps = variant.steps if variant is not None else ()
+    figures = state.races().figures(desk.source, steps, experiment.target, experiment.sizes)
+    lines = []
+    for figure in figures:
+        about = html.escape(provenance(figure.place))
+        text = span(figure.row) or f"not measured: {figure.row.reason}"
+        which = f"{figure.function}: " if len({f.function for f in figures}) > 1 else ""
+        lines.append(f'<span title="{about}">{html.escape(which + text)}</span>')
+    return "<br>".join(lines)
+
+
+def _no_time(build: Build | None) -> str:
+    if build is not None and build.status == "built":
+        return "not measured: the Timing tab races CPU schedules"
+    return "not measured: there is no kernel to time"
 
 
 def _time(build: Build) -> str:
