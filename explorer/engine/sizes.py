@@ -10,12 +10,15 @@ if TYPE_CHECKING:
 
 _ODD = (37, 53, 67, 41, 59, 43)
 _PAST_A_TILE = (129, 65, 33, 131, 67, 35)
+_SMALL = (3, 5, 2, 7)
+"""For a symbol that a static extent bounds: larger values would leave that buffer."""
 
 
 def size_sets(setting: Subject, given: dict[str, int]) -> Iterator[tuple[dict[str, int], bool]]:
     """Sizes to run, and whether a verdict depends on that run being possible.
 
-    The user's sizes come first; the others widen the verdict where the function takes them.
+    The user's sizes come first and count always; sizes of our choice widen the verdict where the
+    function takes them.
     """
     names = [str(symbol.name) for symbol in setting.symbols]
     strides = stride_symbols(setting)
@@ -25,11 +28,11 @@ def size_sets(setting: Subject, given: dict[str, int]) -> Iterator[tuple[dict[st
         if name not in strides
     }
     first = _with_strides(setting, first, given)
-    yield first, True
     free = [name for name in names if name not in strides]
+    yield first, all(name in given for name in free)
     if not free:
         return
-    for values in ((1,) * len(free), _ODD, _PAST_A_TILE, (0,) * len(free)):
+    for values in ((1,) * len(free), _SMALL, _ODD, _PAST_A_TILE, (0,) * len(free)):
         other = {name: values[at % len(values)] for at, name in enumerate(free)}
         other = _with_strides(setting, other, {})
         if other != first:

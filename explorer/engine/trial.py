@@ -111,6 +111,7 @@ class Trial:
         """All sizes until something is wrong or the time is up."""
         deadline = time.process_time() + BUDGET_S
         worst: Check | None = None
+        impossible: Check | None = None
         covered: list[str] = []
         notes: list[str] = []
         largest = 0.0
@@ -120,6 +121,7 @@ class Trial:
             instance = Instance(setting, sizes)
             outcome = instance.run(deadline, least=2 if number == 0 else 1)
             if outcome.check.status == "not_checked" and not required:
+                impossible = impossible or outcome.check
                 notes += [outcome.note] if outcome.note else []
                 continue
             worst = worse(worst, outcome.check)
@@ -127,6 +129,7 @@ class Trial:
             largest = max(largest, outcome.check.max_error or 0.0)
             if worst.status != "match":
                 break
+        worst = worst or impossible
         assert worst is not None
         detail = " ".join([worst.detail, *dict.fromkeys(notes)])
         if worst.status != "match":

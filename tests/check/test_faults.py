@@ -197,3 +197,23 @@ def test_functions_that_are_no_kernels_say_so(target: Target) -> None:
     verdict = one(check_module(mod(ROWS, SUM), mod(ROWS, SUM), target, {}))
     assert verdict.status == "not_checked"
     assert verdict.detail.startswith("No kernel")
+
+
+def test_sizes_we_choose_keep_inside_buffers_of_static_shape(target: Target) -> None:
+    arguments = 'A: T.Buffer((3, 1), "float32"), b: T.handle'
+    text = """
+        p, q = T.int32(), T.int32()
+        B = T.match_buffer(b, (p, q))
+        for i, j in T.grid(p, q):
+            with T.sblock("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, 0]
+"""
+    original = mod(arguments, text)
+    sch = s_tir.Schedule(original)
+    i, j = sch.get_loops(sch.get_sblock("B"))
+    sch.bind(i, "blockIdx.x")
+    sch.bind(sch.split(j, [None, 32])[1], "threadIdx.x")
+    verdict = one(check_module(original, sch.mod, target, {}))
+    assert verdict.status == "match"
+    assert "p = 3, q = 5" in verdict.covered

@@ -129,8 +129,12 @@ EXAMPLES: dict[str, list[tuple[str, str]]] = {
     ],
     "foreign-call": [(func(loop('B[vi] = T.call_extern("sqrtf", A[vi], dtype="float32")')), 'T.call_extern("float32", "sqrtf", A[vi])')],
     "tir-attribute": [
-        (func('T.func_attr({"global_symbol": "main", "tir.noalias": T.bool(True)})\n' + loop(COPY)), '"tirx.noalias": T.bool(True)'),
+        (func('T.func_attr({"global_symbol": "main", "tir.noalias": True})\n' + loop(COPY)), '"tirx.noalias": True'),
         (func('T.func_attr({"tir.is_scheduled": 1})\n' + loop(COPY)), '"tirx.is_scheduled": 1'),
+    ],
+    "attribute-boolean": [
+        (func('T.func_attr({"global_symbol": "main", "tir.noalias": T.bool(True)})\n' + loop(COPY)), '"tirx.noalias": True'),
+        (func('T.func_attr({"tirx.noalias": T.bool(1), "tirx.is_scheduled": T.bool(False)})\n' + loop(COPY)), '"tirx.is_scheduled": False'),
     ],
     "s-tir-flag": [
         (func(loop(COPY)), "@T.prim_func(s_tir=True)"),

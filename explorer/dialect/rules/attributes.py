@@ -33,6 +33,30 @@ def tir_attribute(code: Code, context: Context) -> Iterator[Edit]:
 
 
 @rule(
+    "attribute-boolean",
+    era="2022 to 2024",
+    before='T.func_attr({"tir.noalias": T.bool(True)})',
+    after='T.func_attr({"tirx.noalias": True})',
+    why="TVM 0.27 wants a plain truth value there: building the function fails with T.bool(True).",
+)
+def attribute_boolean(code: Code, context: Context) -> Iterator[Edit]:
+    """`T.bool(True)` as the value of a function's attribute."""
+    for call in code.calls("T.func_attr"):
+        for node in ast.walk(call):
+            if not isinstance(node, ast.Dict):
+                continue
+            for value in node.values:
+                if (
+                    isinstance(value, ast.Call)
+                    and dotted(value.func) in {"T.bool", "T.Bool"}
+                    and len(value.args) == 1
+                    and isinstance(value.args[0], ast.Constant)
+                    and isinstance(value.args[0].value, bool | int)
+                ):
+                    yield code.replace(value, str(bool(value.args[0].value)))
+
+
+@rule(
     "s-tir-flag",
     era="any before 0.24, or half-migrated",
     before="@T.prim_func",
