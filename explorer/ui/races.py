@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from typing import Any, Literal
 
 import msgspec
@@ -19,14 +19,12 @@ from explorer.experiment import Variant
 from explorer.model.loaded import Source
 from explorer.model.race import HERE, USUAL, Method, Provenance, Race, Row, Where
 from explorer.model.studies import Ablation, History, Sweep
-from explorer.primitives import AnyStep
 from explorer.ui.background import bug
 from explorer.worker.client import Job, WorkerBug, noting
 
 Kind = Literal["race", "sweep", "history", "ablation"]
 News = Race | Sweep
 Answer = Race | Sweep | History | Ablation
-THREADS = 4
 KEPT = 256
 """Studies, and variants with figures, that are remembered."""
 
@@ -131,9 +129,8 @@ class Races:
     """The last study of each kind of every browser tab, and figures by variant, for all tabs."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="race")
         self._studies: OrderedDict[tuple[str, Kind], Study] = OrderedDict()
-        self._figures: OrderedDict[bytes, dict[tuple[str, str], Figure]] = OrderedDict()
+        self._figures: OrderedDict[bytes, dict[tuple[str, str, str], Figure]] = OrderedDict()
         self._lock = threading.Lock()
 
     def start(self, tab: str, kind: Kind, entry: Entry) -> Study:
@@ -146,7 +143,8 @@ class Races:
                 self._studies.popitem(last=False)
         if before is not None:
             before.cancel()
-        self._pool.submit(self._run, study)
+        # A thread of a pool would keep a server that was told to stop waiting for the race.
+        threading.Thread(target=self._run, args=(study,), name=kind, daemon=True).start()
         return study
 
     def of(self, tab: str, kind: Kind) -> Study | None:
@@ -154,20 +152,26 @@ class Races:
         return self._studies.get((tab, kind))
 
     def figures(
-        self, source: Source, steps: tuple[AnyStep, ...], target: str, sizes: dict[str, int]
+        self, source: Source, variant: Variant, target: str, sizes: dict[str, int]
     ) -> tuple[Figure, ...]:
-        """What races said last of exactly this, by function and device; empty when none did."""
+        """What races said last of exactly this, by function and device; empty when none did.
+
+        The same steps under another name count, too, unless this name was raced itself.
+        """
         with self._lock:
-            return tuple(self._figures.get(_key(source, steps, target, sizes), {}).values())
+            kept = self._figures.get(_key(source, variant, target, sizes), {})
+            own = [figure for key, figure in kept.items() if key[2] == variant.name]
+            return tuple(own) or tuple({key[:2]: f for key, f in kept.items()}.values())
 
     def remember(self, entry: Entry, race: Race) -> None:
         """Keep the figures of a race that ended; a figure is not replaced by a reason."""
         with self._lock:
             for variant in entry.variants:
-                key = _key(entry.source, variant.steps, entry.target, entry.sizes)
+                key = _key(entry.source, variant, entry.target, entry.sizes)
                 kept = self._figures.setdefault(key, {})
                 for heat in race.heats:
-                    row, at = heat.row(variant.name), (heat.function, heat.place.device)
+                    row = heat.row(variant.name)
+                    at = (heat.function, heat.place.device, variant.name)
                     if row is not None and (row.status == "measured" or at not in kept):
                         kept[at] = Figure(heat.function, row, heat.place)
                 self._figures.move_to_end(key)
@@ -179,8 +183,8 @@ class Races:
             answer = study.run()
         except (UserError, WorkerBug, CancelledError) as error:
             study.future.set_exception(error)
-        except BaseException as error:  # a bug of ours: the page raises it
-            study.future.set_exception(error)
+        except BaseException as error:
+            study.future.set_exception(error)  # a bug of ours: the page raises it, too
             raise
         else:
             if isinstance(answer, Race):
@@ -193,8 +197,8 @@ def bounds(entry: Entry) -> Race:
     return _race(entry, None)
 
 
-def _key(source: Source, steps: tuple[AnyStep, ...], target: str, sizes: dict[str, int]) -> bytes:
-    return msgspec.json.encode((source, steps, target, sorted(sizes.items())))
+def _key(source: Source, variant: Variant, target: str, sizes: dict[str, int]) -> bytes:
+    return msgspec.json.encode((source, variant.steps, target, sorted(sizes.items())))
 
 
 def _race(entry: Entry, on_news: Callable[[Race], None] | None) -> Race:

@@ -39,9 +39,10 @@ def note(text: str) -> None:
     st.html(f'<p class="why">{inline(text)}</p>')
 
 
-def verdict(text: str) -> None:
-    """What a race came to, in a sentence of its own."""
-    st.html(f'<p class="verdict">{inline(text)}</p>')
+def verdicts(*sentences: str) -> None:
+    """What a race came to, a line for each sentence."""
+    if sentences:
+        st.html("".join(f'<p class="verdict">{html.escape(text)}</p>' for text in sentences))
 
 
 def alert(text: str, tone: Tone = "bad") -> None:

@@ -11,9 +11,9 @@ from explorer.model.studies import Ablation, History, Sweep
 from explorer.studies import reverse
 from explorer.ui.words import CHECKS, Badge, badge_html, table_html
 
+SHARE, BOUND = "Of the bound", "Bound, not a time"
 HEAD = [
-    "Variant", "Median, 95 % interval", "Spread", "Runs", "GFLOP/s", "GB/s", "Of the bound",
-    "Check",
+    "Variant", "Median, 95 % interval", "Spread", "Runs", "GFLOP/s", "GB/s", SHARE, "Check", BOUND,
 ]  # fmt: skip
 
 
@@ -45,6 +45,11 @@ def provenance(place: Provenance) -> str:
     return "\n".join(f"{name}: {value}" for name, value in facts if value)
 
 
+def size_title(name: str) -> str:
+    """A symbolic size, or a number of the text and that it was replaced."""
+    return f"{name} replaced by" if name.isdigit() else name
+
+
 def heat_title(heat: Heat) -> str:
     """Function and device."""
     return f"{heat.function} on {heat.place.device}" if heat.place.device else heat.function
@@ -73,18 +78,16 @@ def heat_html(heat: Heat, changed: frozenset[str] = frozenset()) -> str:
     rows = [_cells(row, heat, place, row.variant in changed) for row in heat.rows]
     timed = any(row.status == "measured" for row in heat.rows)
     bound = any(row.bound_us is not None for row in heat.rows)
-    head = list(HEAD)
+    share = any(row.bound_share is not None for row in heat.rows)
+    kept = [
+        at for at, name in enumerate(HEAD)
+        if (timed or at < 2 or name == BOUND) and (bound or name != BOUND)
+        and (share or name != SHARE)
+    ]  # fmt: skip
+    head = [HEAD[at] for at in kept]
     if not timed:
-        head = ["Variant", "Time"]
-    if bound:
-        head.append("Bound, not a time")
-    rows = [_kept(cells, timed, bound) for cells in rows]
-    return table_html(head, rows, caption(heat))
-
-
-def _kept(cells: list[str], timed: bool, bound: bool) -> list[str]:
-    kept = cells[:-1] if timed else cells[:2]
-    return [*kept, cells[-1]] if bound else kept
+        head[1] = "Time"
+    return table_html(head, [[cells[at] for at in kept] for cells in rows], caption(heat))
 
 
 def caption(heat: Heat) -> str:

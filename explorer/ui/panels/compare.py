@@ -124,8 +124,9 @@ def _findings(build: Build | None) -> str:
 def _raced(desk: Desk, name: str) -> str:
     """What the last race said of exactly this variant, target and sizes; "" when none did."""
     variant, experiment = desk.experiment.variant(name), desk.experiment
-    steps = variant.steps if variant is not None else ()
-    figures = state.races().figures(desk.source, steps, experiment.target, experiment.sizes)
+    if variant is None:
+        return ""
+    figures = state.races().figures(desk.source, variant, experiment.target, experiment.sizes)
     lines = []
     for figure in figures:
         about = html.escape(provenance(figure.place))

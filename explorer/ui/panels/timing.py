@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import Refusal
 from explorer.model.race import Heat, Race
 from explorer.model.studies import Sweep
-from explorer.ui import say, state, times
+from explorer.ui import ask, say, state, times
 from explorer.ui.desk import Desk
 from explorer.ui.panels import timing_charts, timing_setup, timing_studies
 from explorer.ui.races import Entry, Study, bounds
@@ -96,7 +96,7 @@ def _bounds(desk: Desk, entry: Entry) -> bool:
             "data sheet. It is not a time: kernels are slower, often by far."
         )
         timing_charts.bound(desk, answer.value)
-    return answer.pending
+    return answer.pending or any(ask.analysed(desk, v.name).pending for v in entry.variants)
 
 
 def _progress(study: Study) -> None:
@@ -156,10 +156,8 @@ def _heat(heat: Heat, changed: frozenset[str]) -> None:
     sentences = times.conclusion(heat)
     if heat.lost:
         say.alert(heat.lost, "warn")
-    for text in sentences[:SENTENCES]:
-        say.verdict(text)
+    say.verdicts(*sentences[:SENTENCES])
     st.html(times.heat_html(heat, changed))
     if len(sentences) > SENTENCES:
         with st.expander(f"{len(sentences) - SENTENCES} more verdicts"):
-            for text in sentences[SENTENCES:]:
-                say.verdict(text)
+            say.verdicts(*sentences[SENTENCES:])

@@ -42,7 +42,6 @@ def race(desk: Desk, found: Race) -> None:
         chart(plots.distribution(heat, row), "rounds", kind, f"Rounds of {row.variant}")
     else:
         _roofline(desk, heat, kind)
-    say.note(times.caption(heat))
 
 
 def bound(desk: Desk, found: Race) -> None:

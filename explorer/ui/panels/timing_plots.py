@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,12 @@ import plotly.graph_objects as go
 
 from explorer.model.race import Heat, Row
 from explorer.model.studies import Ablation, History, Sweep
-from explorer.ui.times import heat_title, micros, provenance, span
+from explorer.ui.times import heat_title, micros, provenance, size_title, span
 
 HEIGHT = 320
 ROW = 34
+_SIDES = ("middle right", "middle left", "top center", "bottom center")
+"""Where names stand at their points, in turn: equal kernels lie on one another."""
 
 
 class Roof(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,14 +82,18 @@ def distribution(heat: Heat, row: Row) -> go.Figure:
 def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
     """Kernels against what the device can do at most; hollow where it is only a bound."""
     figure = go.Figure()
+    around = [spot.intensity for spot in spots]
+    around += [roof.peak_gflops / roof.peak_gbs] if roof is not None else []
+    ends = (min(around) / 4, max(around) * 4)
+    heights = [spot.gflops for spot in spots]
     if roof is not None:
-        ridge = roof.peak_gflops / roof.peak_gbs
-        around = [ridge, *(spot.intensity for spot in spots)]
-        xs = [min(around) / 4, ridge, max(around) * 4]
+        xs = [ends[0], roof.peak_gflops / roof.peak_gbs, ends[1]]
+        heights += [roof.peak_gflops, roof.peak_gbs * ends[0]]
         figure.add_scatter(
             x=xs, y=[min(roof.peak_gflops, roof.peak_gbs * x) for x in xs], mode="lines",
             name=_label(f"peak of {roof.gpu}"), hoverinfo="name",
         )  # fmt: skip
+    levels = (min(heights) / 2, max(heights) * 2)
     for measured, name in ((True, "measured"), (False, "bound, not a time")):
         some = [spot for spot in spots if spot.measured == measured]
         if not some:
@@ -94,14 +101,14 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
         figure.add_scatter(
             x=[spot.intensity for spot in some], y=[spot.gflops for spot in some], name=name,
             mode="markers+text", text=[_label(spot.variant) for spot in some],
-            textposition="bottom center",
+            textposition=[_SIDES[at % len(_SIDES)] for at in range(len(some))],
             marker={"size": 11, "symbol": "circle" if measured else "circle-open"},
             customdata=[_lines(spot.about) for spot in some],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     figure.update_layout(
-        xaxis={"title": "operations per byte", "type": "log"},
-        yaxis={"title": "GFLOP/s", "type": "log"},
+        xaxis={"title": "operations per byte", **_log_axis(ends)},
+        yaxis={"title": "GFLOP/s", **_log_axis(levels)},
     )
     return _framed(figure, HEIGHT + 60)
 
@@ -134,10 +141,12 @@ def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
             customdata=about, hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     values = [point.value for point in found.points]
+    known = [us for trace in figure.data for us in trace.y] or [1.0]
+    ends = (min(known) / 1.5, max(known) * 1.5)
     figure.update_layout(
-        xaxis={"title": _label(found.name), "type": "log", "tickvals": values,
+        xaxis={"title": _label(size_title(found.name)), "type": "log", "tickvals": values,
                "ticktext": [str(value) for value in values]},
-        yaxis={"title": "median, µs", "type": "log"}, showlegend=True,
+        yaxis={"title": "median, µs", **_log_axis(ends)}, showlegend=True,
     )  # fmt: skip
     return _framed(figure, HEIGHT)
 
@@ -207,6 +216,16 @@ def _error(
         0.0 if low is None else max(mid - low, 0.0) for mid, low in zip(mids, lows, strict=True)
     ]
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.5}
+
+
+def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
+    """A logarithmic axis with ticks at 1, 2 and 5 of each power of ten."""
+    powers = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    return {
+        "type": "log", "range": [math.log10(end) for end in ends], "tickvals": ticks,
+        "ticktext": [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks],
+    }  # fmt: skip
 
 
 def _about(text: str, heat: Heat | None) -> str:

@@ -61,10 +61,10 @@ def steps(desk: Desk, entry: Entry, refused: Refusal | None, follow: Follow) -> 
         return
     alone = msgspec.structs.replace(entry, variants=(Variant(current.name, current.steps),))
     with st.container(horizontal=True, vertical_alignment="center"):
-        say.note(f"{current.name}, {len(current.steps)} steps:")
         _start("Time after every step", "history", alone, refused)
         # Without a device the ablation has static figures, so it is always offered.
         _start("What is each step worth?", "ablation", alone, None)
+        say.note(f"{current.name}, {len(current.steps)} steps")
     for kind in ("history", "ablation"):
         study = _last(desk, kind)
         if study is not None:
@@ -141,14 +141,16 @@ def sweep_html(found: Sweep) -> str:
     """Who wins at each size, and where a tile leaves something over."""
     rows = [
         [str(point.value), html.escape(_who(point)),
-         "<br>".join(html.escape(_times(point, heat)) for heat in range(len(point.race.heats))),
+         "<br>".join(html.escape(f"{row.variant} {times.span(row) or row.reason}")
+                     for heat in point.race.heats for row in heat.rows),
          "<br>".join(html.escape(f"{name}: {'; '.join(said)}")
                      for name, said in point.remainders.items())]
         for point in found.points
     ]  # fmt: skip
     heat = next((heat for point in found.points for heat in point.race.heats), None)
+    title = times.size_title(found.name)
     return table_html(
-        [found.name, "Fastest", "Medians, 95 % interval", "Does not divide"], rows,
+        [title, "Fastest", "Medians, 95 % interval", "Does not divide"], rows,
         times.caption(heat) if heat is not None else "",
     )  # fmt: skip
 
@@ -163,11 +165,6 @@ def _who(point: SweepPoint) -> str:
     if len(timed) > 1:
         return "no winner: noise could turn it"
     return "only one was timed" if timed else "nothing was timed"
-
-
-def _times(point: SweepPoint, at: int) -> str:
-    heat = point.race.heats[at]
-    return "; ".join(f"{row.variant} {times.span(row) or row.reason}" for row in heat.rows)
 
 
 def _steps(study: Study) -> None:
@@ -188,7 +185,7 @@ def _steps(study: Study) -> None:
             )
         st.html(ablation_html(answer))
         if answer.shortest is not None and answer.kept is not None:
-            say.verdict(shortest(answer))
+            say.verdicts(shortest(answer))
         timing_charts.save(times.ablation_csv(answer), "ablation.csv")
     elif isinstance(study.latest, Race) and study.active:
         for heat in study.latest.heats:
