@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -37,12 +38,41 @@ class Answer(Generic[T]):
         return self.value is None and self.problem is None
 
 
+class Crew:
+    """Threads that wait for workers.
+
+    Unlike those of ThreadPoolExecutor they don't keep a server that was told to stop.
+    """
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]]
+        self._calls = SimpleQueue()
+        for _ in range(threads):
+            threading.Thread(target=self._work, daemon=True, name=name).start()
+
+    def submit(self, verb: Callable[..., T], *args: Any) -> Future[T]:
+        """Call `verb(*args)` as soon as a thread is free."""
+        future: Future[T] = Future()
+        self._calls.put((future, verb, args))
+        return future
+
+    def _work(self) -> None:
+        while True:
+            future, verb, args = self._calls.get()
+            try:
+                value = verb(*args)
+            except BaseException as error:  # noqa: BLE001 - whoever asks for the result meets it
+                future.set_exception(error)
+            else:
+                future.set_result(value)
+
+
 class Background:
     """Questions by key.  Threads only wait for workers; the work is in other processes."""
 
     def __init__(self, threads: int = 8) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ask")
-        self._aside = ThreadPoolExecutor(ASIDE, thread_name_prefix="aside")
+        self._pool = Crew(threads, "ask")
+        self._aside = Crew(ASIDE, "aside")
         self._futures: OrderedDict[bytes, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._count_lock = threading.Lock()
