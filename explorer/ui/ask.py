@@ -15,7 +15,7 @@ from explorer.errors import Problem, UserError
 from explorer.model.analysis import Analysis
 from explorer.model.diagnosis import TriedCure
 from explorer.model.loaded import Loaded, Source
-from explorer.model.result import Build
+from explorer.model.result import Build, Compiled
 from explorer.model.view import Exported, Proposal, View
 from explorer.ui.background import Answer
 from explorer.ui.desk import Desk
@@ -29,10 +29,12 @@ BUILD_WAIT_S = 1.5
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a variant's build now: with NVRTC's word and verdicts as they come.
 
-    `waiting` names what is still being worked on; `problem` is why there is no build at all.
+    `waiting` names what is still being worked on; `problem` is why there is no build at all;
+    `refused` is what NVRTC refused, with its lines.
     """
 
     build: Build | None = None
+    refused: tuple[Compiled, ...] = ()
     problem: Problem | None = None
     waiting: Literal["", "building", "checking"] = ""
 
@@ -66,8 +68,10 @@ def result(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Result:
             build=comparison.with_times(build), waiting="checking" if seen.pending else ""
         )
     compiled = background().ask(workbench.compile_check, source, steps, target)
+    refused: tuple[Compiled, ...] = ()
     if compiled.value is not None:
         build = comparison.with_compiled(build, compiled.value)
+        refused = tuple(each for each in compiled.value if each.status == "refused")
     waiting = compiled.pending or seen.pending
     if made.value.status == "built":
         checks = background().ask(workbench.check, source, steps, target, sizes)
@@ -76,7 +80,11 @@ def result(desk: Desk, variant: str = "", *, wait_s: float = 0.0) -> Result:
             build = comparison.with_checks(build, checks.value)
         elif checks.problem is not None:
             build = comparison.with_checks(build, unchecked(build, checks.problem))
-    return Result(build=comparison.with_times(build), waiting="checking" if waiting else "")
+    return Result(
+        build=comparison.with_times(build),
+        refused=refused,
+        waiting="checking" if waiting else "",
+    )
 
 
 def analysed(desk: Desk, variant: str = "") -> Answer[Analysis]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from explorer.model.nest import Block, Loop, Node
+from explorer.model.result import Compiled
 
 Ranges = list[list[int]]
 _BOILERPLATE_END = re.compile(r'^\s*(extern "C"|__global__)')
@@ -19,6 +20,28 @@ def boilerplate(source: str) -> list[tuple[int, int, str]]:
     lines = source.splitlines()
     first = next((n for n, line in enumerate(lines, 1) if _BOILERPLATE_END.match(line)), 1)
     return [(1, first - 1, f"{first - 1} lines of definitions")] if first > 6 else []
+
+
+def refused_lines(source: str, refused: tuple[Compiled, ...]) -> dict[int, str]:
+    """What NVRTC said, by line of `source`.
+
+    NVRTC counts in the text of one function; the same line is looked for in the whole text.  What
+    ptxas refuses has no line: its kernel's head is taken.
+    """
+    lines = source.splitlines()
+    found: dict[int, str] = {}
+    for each in refused:
+        kernel = re.search(r"[Ff]unction '(\w+)'", each.detail)
+        if each.line is not None:
+            told = [n for n, line in enumerate(lines, 1) if line.strip() == each.text.strip()]
+        elif kernel is not None:
+            head = re.compile(rf"__global__.*\b{kernel[1]}\(.*\{{")
+            told = [n for n, line in enumerate(lines, 1) if head.search(line)]
+        else:
+            told = []
+        if told:
+            found[each.line if each.line in told else told[0]] = each.detail
+    return found
 
 
 def node_lines(node: Node | None, source: str) -> Ranges:

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from explorer.model.nest import Access, Nest
+from explorer.model.result import Compiled
 from explorer.ui import marks
 from explorer.ui.components.codeview.diff import diff_rows, word_marks
 from explorer.ui.components.loopgraph import nest_dot
@@ -134,3 +135,32 @@ def test_many_shallow_nests_are_drawn_sideways_and_few_deep_ones_upright() -> No
     assert "rankdir=TB" in nest_dot(one)
     assert "rankdir=LR" in nest_dot(many)
     assert "rankdir=TB" in nest_dot(many, only="f1")
+
+
+REFUSED = """struct half2;
+extern "C" __global__ void main_kernel(float* A);
+extern "C" __global__ void main_kernel(float* A) {
+  A[0] = longlong4(1);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "detail", "marked"),
+    [
+        (4, "A[0] = longlong4(1);", "no such type", 4),
+        (2, "A[0] = longlong4(1);", "no such type", 4),
+        (None, "", "Entry function 'main_kernel' uses too much shared data", 3),
+    ],
+)
+def test_what_nvrtc_refuses_is_marked_at_its_line(
+    line: int | None, text: str, detail: str, marked: int
+) -> None:
+    word = Compiled(
+        function="main", status="refused", detail=detail, arch="sm_89", line=line, text=text
+    )
+    assert marks.refused_lines(REFUSED, (word,)) == {marked: detail}
+
+
+def test_a_refusal_without_a_place_marks_nothing() -> None:
+    word = Compiled(function="main", status="refused", detail="out of memory", arch="sm_89")
+    assert marks.refused_lines(REFUSED, (word,)) == {}

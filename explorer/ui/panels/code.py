@@ -74,6 +74,7 @@ def draw_cuda(built: Result, height: int) -> None:
     codeview(
         build.source, "cuda", key="cuda", height=height - 16 - 22 * min(len(shown), 3),
         label="CUDA source", pane="cuda", folds=marks.boilerplate(build.source),
+        refused=marks.refused_lines(build.source, built.refused),
     )  # fmt: skip
 
 

@@ -22,12 +22,14 @@ def codeview(
     label: str,
     spans: dict[str, list[int]] | None = None,
     folds: list[tuple[int, int, str]] | None = None,
+    refused: dict[int, str] | None = None,
     pane: str = "",
 ) -> None:
     """Show `text` ("python", "cuda" or "text"); clicking a line number selects the node there.
 
     `spans` maps node ids to [first, last] lines; `folds` are (first, last, title) ranges shown
-    closed; `pane` names it for marks sent through `link`.
+    closed; `refused` says under a line why a compiler refused it; `pane` names it for marks sent
+    through `link`.
     """
     text = text.rstrip()
     lines = text.splitlines()
@@ -39,6 +41,7 @@ def codeview(
         height=height,
         data={
             "text": text, "lang": lang, "label": label, "height": height, "pane": pane,
+            "refused": {str(n): why for n, why in (refused or {}).items()},
             "spans": spans or {}, "folds": [list(fold) for fold in folds or []], "cut": max(cut, 0),
         },
     )  # fmt: skip

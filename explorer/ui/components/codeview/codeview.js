@@ -37,7 +37,7 @@ class Pane {
   }
 
   show(data) {
-    const sig = JSON.stringify([data.text, data.rows, data.lang, data.folds]);
+    const sig = JSON.stringify([data.text, data.rows, data.lang, data.folds, data.refused]);
     this.data = data;
     if (sig === this.sig) return;
     const top = this.box.scrollTop;
@@ -56,7 +56,10 @@ class Pane {
       if (!fold) { out.append(this.line(n, html[n - 1])); continue; }
       const details = element("details", "fold");
       details.append(Object.assign(document.createElement("summary"), { textContent: fold[2] }));
-      for (; n <= fold[1]; n++) details.append(this.line(n, html[n - 1]));
+      for (; n <= fold[1]; n++) {
+        details.append(this.line(n, html[n - 1]));
+        if (data.refused?.[n]) details.open = true;
+      }
       n--;
       out.append(details);
     }
@@ -73,6 +76,11 @@ class Pane {
     const l = element("div", "l");
     l.innerHTML = `<i data-n="${n}">${n}</i><span>${html || " "}</span>`;
     this.lines.set(n, l);
+    const why = this.data.refused?.[n];
+    if (why) {
+      l.classList.add("bad");
+      l.append(Object.assign(element("span", "why"), { textContent: why }));
+    }
     return l;
   }
 
