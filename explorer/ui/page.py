@@ -138,7 +138,7 @@ def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
     """The tabs under the workbench; only the open one is drawn.  True while one waits."""
     result = results[desk.variant]
     draws: dict[str, Callable[[], bool | None]] = {
-        "Findings": lambda: findings.draw(desk, result.build),
+        "Findings": lambda: findings.draw(desk, result),
         "Compare": lambda: compare.draw(desk, results),
         "Timing": lambda: timing.draw(desk),
         "Automatic": lambda: automatic.draw(desk, view.nest),

@@ -120,13 +120,17 @@ def _brief(reason: str) -> str:
     return html.escape(shorten(reason, REASON_CHARS, placeholder="…"))
 
 
-def draw(desk: Desk, build: Build | None) -> None:
-    """All findings of the current variant."""
+def draw(desk: Desk, result: ask.Result) -> None:
+    """All findings of the current variant, as far as they are known."""
+    build = result.build
     if build is None:
         say.note("The findings come with the build.")
         return
-    if not build.findings:
+    if result.waiting:
+        say.note("Being checked: more may come.")
+    elif not build.findings:
         say.note("The static checks found nothing to say about this variant.")
+    if not build.findings:
         return
     rows = [
         [
