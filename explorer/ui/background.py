@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import Future, wait
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -100,11 +99,8 @@ class Background:
                 self._forget_old()
             self._futures.move_to_end(key)
         try:
-            return Answer(value=future.result(timeout=wait_s))
-        except NotYet:
-            if not future.done():
-                return Answer()
-            raise
+            wait([future], timeout=wait_s)
+            return Answer(value=future.result()) if future.done() else Answer()
         except UserError as error:
             return Answer(problem=error.problem)
         except WorkerBug as error:

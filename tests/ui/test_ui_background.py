@@ -67,3 +67,11 @@ def test_a_bug_on_this_side_is_raised() -> None:
 
     with pytest.raises(KeyError):
         Background().ask(wrong, wait_s=10)
+
+
+def test_a_timeout_of_the_verb_itself_is_not_a_pending_answer() -> None:
+    def late() -> None:
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        Background().ask(late, wait_s=10)

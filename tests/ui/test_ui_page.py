@@ -128,3 +128,13 @@ def test_every_lower_tab_draws(page: AppTest) -> None:
         page.session_state["code"] = tab
         page.run()
         assert not page.exception, tab
+
+
+def test_a_second_click_on_delete_deletes_no_other_variant(page: AppTest) -> None:
+    for _ in range(2):
+        page.session_state["desk"] = desks.new_variant(page.session_state["desk"], desks.MANUAL)
+    page.run()
+    delete = page.button(key=f"delete_{desks.MANUAL} 2")
+    delete.click().run()
+    assert desks.names(page.session_state["desk"]) == [desks.ORIGINAL, desks.MANUAL]
+    assert f"delete_{desks.MANUAL} 2" not in [button.key for button in page.button]

@@ -37,8 +37,9 @@ def draw(desk: Desk, found: dict[str, Badge]) -> None:
         st.menu_button(
             "New variant", list(NEW), format_func=NEW.__getitem__, key="new", on_click=_new
         )
+        # Its own for each variant, so that it closes: a second click deletes nothing else.
         with st.popover(
-            "Edit", key="edit_variant", help="Rename, duplicate or delete this variant"
+            "Edit", key=f"edit_{desk.variant}", help="Rename, duplicate or delete this variant"
         ):
             _edit(desk)
 
@@ -73,5 +74,6 @@ def _edit(desk: Desk) -> None:
     with st.container(horizontal=True):
         st.button("Duplicate", on_click=state.do, args=(desks.duplicate,), key="duplicate")
         st.button(
-            "Delete", on_click=state.do, args=(desks.delete,), disabled=original, key="delete"
-        )
+            "Delete", on_click=state.do, args=(desks.delete,), disabled=original,
+            key=f"delete_{desk.variant}",
+        )  # fmt: skip
