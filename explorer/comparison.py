@@ -240,7 +240,8 @@ def with_times(built: Build) -> Build:
 
 
 def _timed(function: FunctionBuild) -> FunctionBuild:
-    if function.status == "built" and detect() and function.time.status == "not_measured":
+    untimed = function.time.status == "not_measured"
+    if function.status == "built" and function.kernels and untimed and detect():
         why = "Not timed by this program: the exported script times it on this machine's GPU."
         return msgspec.structs.replace(function, time=Time(status="not_measured", reason=why))
     if function.status != "built":

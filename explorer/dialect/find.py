@@ -14,6 +14,8 @@ from explorer.dialect.script import Script
 from explorer.errors import LoadError
 from explorer.model.loaded import Note
 
+SHOWN_CHARS = 120
+"""How much of a line that is not Python a message repeats."""
 _MODULE = {"ir_module"}
 _FUNCTION = {"prim_func"}
 _RELAX = {"R.function", "relax.function", "tvm.script.relax.function"}
@@ -318,11 +320,12 @@ def syntax_error(error: SyntaxError, script: Script) -> LoadError:
     elif "unterminated" in said:
         do = "Close the string."
     text = (error.text or "").strip()
+    shown = text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + " …"
     if said == "invalid syntax" and sum(map(text.count, "([{")) > sum(map(text.count, ")]}")):
         do = "A bracket of this line is not closed."
     return LoadError(
         f"This line is not Python: {said}.",
-        f"It reads `{text}`." if text else "",
+        f"It reads `{shown}`." if text else "",
         do,
         line=script.line(error.lineno),
         details=str(error),

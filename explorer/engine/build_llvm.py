@@ -8,7 +8,12 @@ from tvm.target import Target as TvmTarget
 from explorer.engine.failures import last_line
 from explorer.engine.lower import LOWERING_ERRORS, only
 from explorer.model.nest import Function, Loop, Nest
-from explorer.model.result import Build, Finding, FunctionBuild
+from explorer.model.result import Build, Check, Finding, FunctionBuild, Time
+
+NO_KERNEL = Check(
+    status="not_checked", detail="Built for a CPU: there is no kernel that could be emulated."
+)
+UNTIMED = Time(status="not_measured", reason="Built for a CPU: timing it there gives a time.")
 
 
 def build_llvm(mod: ir.IRModule, nest: Nest) -> Build:
@@ -23,7 +28,9 @@ def build_llvm(mod: ir.IRModule, nest: Nest) -> Build:
             continue
         try:
             sources.append(_source(mod, function.name))
-            functions.append(FunctionBuild(name=function.name, status="built"))
+            functions.append(
+                FunctionBuild(name=function.name, status="built", check=NO_KERNEL, time=UNTIMED)
+            )
         except LOWERING_ERRORS as failure:
             reason = _reason(function, failure)
             functions.append(FunctionBuild(name=function.name, status="no_kernel", reason=reason))

@@ -58,7 +58,9 @@ def result_badge(result: Result) -> Badge:
         return BUSY if result.waiting else Badge("does not build", "bad", why)
     bare = [f for f in build.functions if f.status == "no_kernel"]
     if bare:
-        text = "does not build" if all(f.kernels for f in bare) else "no kernel"
+        lost = {f.function for f in build.findings if f.code == "not_lowered"}
+        broken = all(f.kernels or f.name in lost for f in bare)
+        text = "does not build" if broken else "no kernel"
         return Badge(text, "bad", " ".join(f.reason or f.name for f in bare))
     if build.status == "refused":
         return Badge("refused", "bad", build.reason)

@@ -54,6 +54,12 @@ def test_badge(result: Result, text: str, tone: str) -> None:
     assert (badge.text, badge.tone) == (text, tone)
 
 
+def test_what_tvm_can_not_lower_is_not_called_unbound() -> None:
+    bound = FunctionBuild(name="f", status="no_kernel", reason="A CPU has no such axes.")
+    why = Finding(code="not_lowered", severity="error", function="f", where="f", message="axes")
+    assert words.result_badge(built(bound, findings=(why,))).text == "does not build"
+
+
 def test_a_match_is_not_claimed_while_anything_runs() -> None:
     waiting = msgspec.structs.replace(built(checked("match")), waiting="checking")
     assert words.result_badge(waiting).text == "checking…"
