@@ -126,6 +126,9 @@ def _bench(desk: Desk) -> None:
     if built.build is not None:
         with callout:
             trying = findings.callout(desk, built.build)
+    elif built.problem is not None:
+        with callout:
+            say.problem(built.problem)
     results = variants.results(desk, built)
     with strip:
         variants.draw(desk, {name: result_badge(one) for name, one in results.items()})

@@ -8,6 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer import bind_doctor
+from explorer.experiment import Experiment, dump
+from explorer.model.loaded import Source
 from explorer.ui import ask
 from explorer.ui import desk as desks
 
@@ -138,3 +140,31 @@ def test_a_second_click_on_delete_deletes_no_other_variant(page: AppTest) -> Non
     delete.click().run()
     assert desks.names(page.session_state["desk"]) == [desks.ORIGINAL, desks.MANUAL]
     assert f"delete_{desks.MANUAL} 2" not in [button.key for button in page.button]
+
+
+def test_a_file_that_does_not_load_is_shown_with_its_own_line(
+    page: AppTest, tmp_path: Path
+) -> None:
+    page.button(key="open").click().run()
+    page.text_area(key="pasted").set_value("@T.prim_func\ndef old(:\n").run()
+    page.button(key="open_pasted").click().run()
+    assert page.session_state["failed_text"].startswith("@T.prim_func\ndef old")
+    file = tmp_path / "broken.py"
+    file.write_text(UNBOUND.replace("range(90):", "range(90:"))
+    page.text_input(key="path").set_value(str(file)).run()
+    page.button(key="open_path").click().run()
+    assert not page.exception
+    assert "Line 3" in html(page)
+    assert page.session_state["failed_text"] == file.read_text()
+
+
+def test_an_experiment_for_an_unknown_target_says_so(page: AppTest, tmp_path: Path) -> None:
+    experiment = Experiment(source=Source(UNBOUND), target="foo/bar")
+    file = tmp_path / "one.experiment.json"
+    file.write_bytes(dump(experiment))
+    page.button(key="open").click().run()
+    page.text_input(key="path").set_value(str(file)).run()
+    page.button(key="open_path").click().run()
+    assert not page.exception
+    assert "foo/bar&quot; is not a target that is known here" in html(page)
+    assert "come with the build" not in html(page)

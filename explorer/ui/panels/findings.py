@@ -124,7 +124,8 @@ def draw(desk: Desk, result: ask.Result) -> None:
     """All findings of the current variant, as far as they are known."""
     build = result.build
     if build is None:
-        say.note("The findings come with the build.")
+        failed = result.problem is not None
+        say.note("There is no build to look at." if failed else "The findings come with the build.")
         return
     if result.waiting:
         say.note("Being checked: more may come.")

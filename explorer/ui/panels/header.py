@@ -73,12 +73,12 @@ def _target(desk: Desk) -> None:
     ) as pop:
         if not pop.open:
             return
+        known: list[str] = []
         try:
             known = [target.tag for target in workbench.targets()]
             st.html(_limits(workbench.target(current)))
         except UserError as error:
             say.note(str(error))
-            known = []
         options = known if current in known else [current, *known]
         st.selectbox(
             "Build for", options, index=options.index(current), key="target", width=340,

@@ -39,29 +39,30 @@ def open_sample(name: str) -> None:
 
 
 def open_path(path: str) -> None:
-    """Open a file of this machine by its path."""
+    """Open a file of this machine by its path, as if it were uploaded."""
+    st.session_state.pop("failed_text", None)
+    try:
+        open_upload(Path(path).name, read_file(path))
+    except LoadError as error:
+        state.tell(error.problem)
 
-    def read() -> Desk:
-        return moves.open_text(Source(read_file(path)), title=Path(path).name, target=next_target())
 
-    _opened(read)
-
-
-def read_file(path: str) -> str:
-    """The text of a file.  Raises LoadError when it can't be read or is too large."""
+def read_file(path: str) -> bytes:
+    """A file's bytes.  Raises LoadError when it can't be read or is too large."""
     file = Path(path).expanduser()
     try:
         if file.stat().st_size > MAX_BYTES:
             raise LoadError(f"{file.name} is larger than {MAX_BYTES // 1000} kB.")
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        return file.read_bytes()
+    except (OSError, ValueError) as error:
         raise LoadError(f"{path} can't be read.", str(error), "Check the path.") from error
 
 
 def open_upload(name: str, data: bytes) -> None:
     """A module, an experiment or a schedule, told apart by what is in it."""
+    st.session_state.pop("failed_text", None)
     if name.endswith(".json") and b'"variants"' in data:
-        _opened(lambda: moves.open_experiment(parse(data)))
+        _opened(lambda: _experiment(data))
         return
     try:
         text = data.decode("utf-8-sig")
@@ -69,11 +70,26 @@ def open_upload(name: str, data: bytes) -> None:
         state.tell(LoadError(f"{name} is not text.", do="Pick a Python or JSON file.").problem)
         return
     if name.endswith(".json") or is_schedule(text):
-        state.do(moves.schedule_text, text, Path(name).stem)
-        if state.notice() is None:
-            st.session_state["screen"] = "bench"
+        _open_schedule(text, name)
+    else:
+        open_text(text, name)
+
+
+def _experiment(data: bytes) -> Desk:
+    experiment = parse(data)
+    st.session_state["failed_text"] = experiment.source.text
+    return moves.open_experiment(experiment)
+
+
+def _open_schedule(text: str, name: str) -> None:
+    """Schedule what is open with a file; nothing but a notice when nothing is open."""
+    if state.desk() is None:
+        told = LoadError(f"{name} is a schedule, without its module.", do="Open the module first.")
+        state.tell(told.problem)
         return
-    open_text(text, name)
+    state.do(moves.schedule_text, text, Path(name).stem)
+    if state.notice() is None:
+        st.session_state["screen"] = "bench"
 
 
 def is_schedule(text: str) -> bool:
