@@ -19,6 +19,7 @@ from explorer.ui.desk import Desk
 from explorer.ui.words import Badge, badge_html, facts_html, size, table_html
 from explorer.worker import client
 
+TITLE_CHARS = 48
 WORKERS = {
     "cold": "The workers have not been started yet.",
     "warming": "The workers answer; TVM's intrinsics are still being imported.",
@@ -29,9 +30,11 @@ WORKERS = {
 def draw(desk: Desk) -> None:
     """Name, open, target, sizes, save."""
     with st.container(horizontal=True, vertical_alignment="center", key="header", gap="small"):
-        title = html.escape(desk.experiment.title or desk.loaded.module)
+        title = desk.experiment.title or desk.loaded.module
+        if len(title) > TITLE_CHARS:
+            title = title[:TITLE_CHARS] + "…"
         st.html(
-            f'<h1 class="app-name">TVM Schedule Explorer<small>{title}</small></h1>',
+            f'<h1 class="app-name">TVM Schedule Explorer<small>{html.escape(title)}</small></h1>',
             width="stretch",
         )
         _modules(desk)
