@@ -33,6 +33,8 @@ CHECKS: dict[CheckStatus, tuple[str, Tone]] = {
 _WORST: tuple[CheckStatus, ...] = (
     "out_of_bounds", "mismatch", "race", "deadlock", "not_checked", "match",
 )  # fmt: skip
+MISSING = {"not_lowered": "does not build", "partly_on_host": "partly on host"}
+"""What a function lacks whose kernels are not all there, by the finding that says so."""
 BUSY = Badge("building…", "busy", "The CUDA text is being made.")
 CHECKING = Badge("checking…", "busy", "NVRTC compiles the kernels and the emulator runs them.")
 
@@ -58,9 +60,8 @@ def result_badge(result: Result) -> Badge:
         return BUSY if result.waiting else Badge("does not build", "bad", why)
     bare = [f for f in build.functions if f.status == "no_kernel"]
     if bare:
-        lost = {f.function for f in build.findings if f.code == "not_lowered"}
-        broken = all(f.kernels or f.name in lost for f in bare)
-        text = "does not build" if broken else "no kernel"
+        lacks = {_lack(build, function) for function in bare}
+        text = lacks.pop() if len(lacks) == 1 else "no kernel"
         return Badge(text, "bad", " ".join(f.reason or f.name for f in bare))
     if build.status == "refused":
         return Badge("refused", "bad", build.reason)
@@ -79,10 +80,16 @@ def result_badge(result: Result) -> Badge:
     return check_badge(verdict) if verdict is not None else Badge("built", "calm", "")
 
 
-def kernel_badge(function: FunctionBuild, waiting: str) -> Badge:
+def _lack(build: Build, function: FunctionBuild) -> str:
+    """What is wrong with a function whose kernels are not all there."""
+    said = [MISSING.get(f.code, "") for f in build.findings if f.function == function.name]
+    return next(filter(None, said), "does not build" if function.kernels else "no kernel")
+
+
+def kernel_badge(build: Build, function: FunctionBuild, waiting: str) -> Badge:
     """The verdict of the function a kernel belongs to."""
     if function.status == "no_kernel":
-        return Badge("does not build", "bad", function.reason)
+        return Badge(_lack(build, function), "bad", function.reason)
     if waiting and function.check.status == "not_checked":
         return CHECKING
     return check_badge(function.check)

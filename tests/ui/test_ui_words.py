@@ -60,6 +60,15 @@ def test_what_tvm_can_not_lower_is_not_called_unbound() -> None:
     assert words.result_badge(built(bound, findings=(why,))).text == "does not build"
 
 
+def test_kernels_that_leave_work_to_the_host_are_called_that() -> None:
+    partly = FunctionBuild(name="f", status="no_kernel", reason="b1 runs there.", kernels=(KERNEL,))
+    why = Finding(code="partly_on_host", severity="error", function="f", where="b1", message="b1")
+    result = built(partly, findings=(why,))
+    assert words.result_badge(result).text == "partly on host"
+    assert result.build is not None
+    assert words.kernel_badge(result.build, partly, "").text == "partly on host"
+
+
 def test_a_match_is_not_claimed_while_anything_runs() -> None:
     waiting = msgspec.structs.replace(built(checked("match")), waiting="checking")
     assert words.result_badge(waiting).text == "checking…"

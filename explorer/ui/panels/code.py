@@ -67,7 +67,7 @@ def draw_cuda(built: Result, height: int) -> None:
     lines = [
         f'<div class="kernel"><code>{html.escape(kernel.name)}</code>'
         f"<span>{html.escape(launch(kernel))}</span>"
-        f"{badge_html(kernel_badge(function, built.waiting))}</div>"
+        f"{badge_html(kernel_badge(build, function, built.waiting))}</div>"
         for function, kernel in shown
     ]
     st.html(f'<div class="kernels">{"".join(lines)}</div>')
