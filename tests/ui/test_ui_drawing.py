@@ -6,12 +6,17 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from explorer.errors import Refusal
 from explorer.model.nest import Access, Nest
+from explorer.model.refs import BlockRef, LoopRef
 from explorer.model.result import Compiled
+from explorer.model.view import StepView
+from explorer.primitives.bind import Bind
 from explorer.ui import marks
 from explorer.ui.components.codeview.diff import diff_rows, word_marks
 from explorer.ui.components.loopgraph import nest_dot
 from explorer.ui.components.loopgraph.layout import render_svg
+from explorer.ui.panels import inspector
 from tests.ui.nests import block, buffer, function, loop
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -164,3 +169,9 @@ def test_what_nvrtc_refuses_is_marked_at_its_line(
 def test_a_refusal_without_a_place_marks_nothing() -> None:
     word = Compiled(function="main", status="refused", detail="out of memory", arch="sm_89")
     assert marks.refused_lines(REFUSED, (word,)) == {}
+
+
+def test_a_step_that_could_not_be_replayed_still_says_what_it_was() -> None:
+    step = Bind(loop=LoopRef(BlockRef("B"), 0, "i_0"), thread="blockIdx.x")
+    row = inspector._row(StepView(lines=(), refusal=Refusal(what="The loop is gone.")), step)
+    assert (row["state"], row["line"]) == ("refused", "bind(main/B[0]:i_0, blockIdx.x)")

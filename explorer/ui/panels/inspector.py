@@ -137,7 +137,7 @@ def _steps(desk: Desk, view: View) -> None:
     if not current.steps and not current.undone:
         st.html('<p class="why">Each action becomes one line of Python here.</p>')
         return
-    rows = [_row(step) for step in view.steps]
+    rows = [_row(*both) for both in zip(view.steps, current.steps, strict=True)]
     rows += [
         {"line": short(step), "state": "undone", "why": "", "details": ""}
         for step in current.undone
@@ -145,8 +145,10 @@ def _steps(desk: Desk, view: View) -> None:
     steplist(rows, key="steplist", height=STEPS_HEIGHT - 84, on_action=_step_action)
 
 
-def _row(step: StepView) -> dict[str, str]:
-    line = shorten(step.lines[-1] if step.lines else "", LINE_CHARS, placeholder=" …")
+def _row(step: StepView, asked: object) -> dict[str, str]:
+    """A step's line of Python; one that could not be replayed has its name and arguments."""
+    written = step.lines[-1] if step.lines else short(asked)
+    line = shorten(written, LINE_CHARS, placeholder=" …")
     if step.refusal is None:
         return {"line": line, "state": "done", "why": "", "details": ""}
     why, details = step.refusal.sentence(), step.refusal.details
