@@ -172,6 +172,7 @@ def test_a_refusal_without_a_place_marks_nothing() -> None:
 
 
 def test_a_step_that_could_not_be_replayed_still_says_what_it_was() -> None:
-    step = Bind(loop=LoopRef(BlockRef("B"), 0, "i_0"), thread="blockIdx.x")
-    row = inspector._row(StepView(lines=(), refusal=Refusal(what="The loop is gone.")), step)
+    step = Bind(loop=LoopRef(BlockRef("B"), 0, "i_0"), thread_axis="blockIdx.x")
+    gone = Refusal(what="The loop is gone.", why="A step was removed.")
+    row = inspector._row(StepView(lines=(), refusal=gone), step)
     assert (row["state"], row["line"]) == ("refused", "bind(main/B[0]:i_0, blockIdx.x)")
