@@ -7,6 +7,7 @@ Failures are kept too; what a dead worker left unanswered is asked again at the 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -22,6 +23,8 @@ T = TypeVar("T")
 KEPT = 512
 ASIDE = 3
 """Questions nobody waits for that are worked on at a time."""
+SETTLE_S = 0.5
+"""They begin this long after the last question somebody waits for: a click comes first."""
 
 
 class Answer(Generic[T]):
@@ -75,6 +78,7 @@ class Background:
         self._futures: OrderedDict[bytes, Future[Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._count_lock = threading.Lock()
+        self._last_wait = time.monotonic() - SETTLE_S
         self.finished = 0
         """How many questions were answered so far; a page that waits watches this."""
 
@@ -91,9 +95,10 @@ class Background:
             future = self._futures.get(key)
             if future is None:
                 if wait_s:
+                    self._last_wait = time.monotonic()
                     future = self._pool.submit(verb, *args)
                 else:
-                    future = self._aside.submit(_aside, verb, *args)
+                    future = self._aside.submit(self._when_settled, verb, *args)
                 self._futures[key] = future
                 future.add_done_callback(self._count)
                 self._forget_old()
@@ -113,6 +118,12 @@ class Background:
                 if future.done() and isinstance(future.exception(), (WorkerDied, WorkerBug)):
                     del self._futures[key]
 
+    def _when_settled(self, verb: Callable[..., T], *args: Any) -> T:
+        while (left := self._last_wait + SETTLE_S - time.monotonic()) > 0:
+            time.sleep(left)
+        with in_background():
+            return verb(*args)
+
     def _count(self, _: Future[Any]) -> None:
         with self._count_lock:
             self.finished += 1
@@ -123,11 +134,6 @@ class Background:
             if len(self._futures) <= KEPT:
                 return
             del self._futures[key]
-
-
-def _aside(verb: Callable[..., T], *args: Any) -> T:
-    with in_background():
-        return verb(*args)
 
 
 def bug(error: WorkerBug) -> Problem:
