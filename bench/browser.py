@@ -94,7 +94,10 @@ def opened(browser: Browser, url: str) -> float:
 
 
 def clicked(browser: Browser, url: str, number: int) -> Iterator[float]:
-    """Loops of a module nobody has seen bound by key, one after another."""
+    """Loops of a module nobody has seen moved and bound by key, one after another.
+
+    The text is new, so every state is; the first clicks still meet what opening it set off.
+    """
     with page_of(browser, url) as page:
         page.evaluate(WAIT, ["node-main/0", "loop", ""])
         page.get_by_role("button", name="Open…").click()
@@ -103,6 +106,7 @@ def clicked(browser: Browser, url: str, number: int) -> Iterator[float]:
         page.get_by_role("button", name="Open the text").click()
         page.evaluate(WAIT, ["node-main/0/0/0", "256", ""])
         for node, key, words in (
+            *[("node-main/0", "r", name) for name in ("j in", "i in", "j in", "i in")],
             ("node-main/0", "b", "blockIdx.x"),
             ("node-main/0/0/0", "t", "threadIdx.x"),
         ):
