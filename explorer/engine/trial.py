@@ -25,7 +25,7 @@ from explorer.engine.verdict import Words, worse
 from explorer.model.result import Check
 from explorer.model.target import Target
 
-BUDGET_S = 1.3
+BUDGET_S = 2.0
 """Processor time for the runs of one function; what is not reached is left out and not claimed."""
 
 
