@@ -9,6 +9,7 @@ from typing import Any
 from tvm import ir
 from tvm.target import Target as TvmTarget
 
+from explorer.analysis.limits import limits_of
 from explorer.emulator import compiler as cc
 from explorer.emulator.machine import Limits, Machine
 from explorer.emulator.text import Unsupported
@@ -152,18 +153,9 @@ def _settled(future: Future[Evaluator]) -> tuple[Evaluator | None, str]:
         return None, f"the evaluator did not compile ({failed})"
 
 
-SHARED_PER_BLOCK = {
-    50: 49152, 52: 49152, 53: 49152, 60: 49152, 61: 49152, 62: 49152, 70: 98304, 72: 98304,
-    75: 65536, 80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448,
-    103: 232448, 110: 232448, 120: 101376, 121: 101376,
-}  # fmt: skip
-"""Most shared memory of a block, bytes: CUDA C++ Programming Guide, compute capabilities."""
-
-
 def _limits(target: Target) -> Limits:
-    digits = "".join(c for c in target.arch if c.isdigit())
     return Limits(
         max_threads=target.max_threads_per_block,
         static_shared_bytes=49152,
-        shared_bytes=SHARED_PER_BLOCK.get(int(digits or 0), 49152),
+        shared_bytes=limits_of(target.arch).shared_per_block_bytes,
     )
