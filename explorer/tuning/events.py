@@ -68,8 +68,9 @@ class Design(msgspec.Struct, frozen=True, tag="design", kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, tag="candidate", kw_only=True, omit_defaults=True):
-    """A candidate has come to its end.  A later event of the same id replaces it (one that was passed
-    over may still be tried).
+    """A candidate has come to its end.
+
+    A later event of the same id replaces it: one that was passed over may still be tried.
 
     `id` counts from 1 within the job and is unique.  `design` and `decisions` (instruction index
     and value, as in TVM's trace JSON) make it again; where a mutation changed more than decisions,
