@@ -7,7 +7,8 @@ from typing import ClassVar
 from explorer.model.nest import Block, Function, Node
 from explorer.model.refs import BlockRef
 from explorer.primitives.base import Offer, Step
-from explorer.primitives.fields import BlockField, BufferField, Field, ListField, ScopeField
+from explorer.primitives.caching import AFTER_THE_BUFFER, MENU, offers_in
+from explorer.primitives.fields import BlockField, BufferField, Field
 
 
 class CacheRead(Step, frozen=True, tag="cache_read"):
@@ -22,12 +23,11 @@ class CacheRead(Step, frozen=True, tag="cache_read"):
         C[vi] = A_shared[vi] + 1
     """
 
-    MENU: ClassVar[str] = "Cache"
+    MENU: ClassVar[str] = MENU
     form: ClassVar[tuple[Field, ...]] = (
         BlockField("block", "Block that reads"),
         BufferField("read_buffer_index", "Buffer", side="read"),
-        ScopeField("storage_scope", "Memory"),
-        ListField("consumer_blocks", "Only for these readers", item=BlockField("block", "Block")),
+        *AFTER_THE_BUFFER,
     )
 
     block: BlockRef
@@ -40,16 +40,7 @@ class CacheRead(Step, frozen=True, tag="cache_read"):
         """Each buffer the block reads, in shared and in local memory."""
         if not isinstance(node, Block) or node.is_root:
             return []
-        scopes = {buffer.name: buffer.scope for buffer in function.buffers}
-        return [
-            Offer(
-                op="cache_read",
-                label=f"Cache {access.buffer} in {scope} memory",
-                group=cls.MENU,
-                step=cls(node.ref, at, scope),
-                key="c" if at == 0 and scope == "shared" else "",
-            )
-            for at, access in enumerate(node.reads)
-            for scope in ("shared", "local")
-            if scopes.get(access.buffer) != scope
-        ]
+        return offers_in(
+            ("shared", "local"), cls, cls.op(), function, node, node.reads,
+            "Cache {buffer} in {scope} memory", "c",
+        )  # fmt: skip

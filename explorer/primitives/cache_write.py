@@ -7,7 +7,8 @@ from typing import ClassVar
 from explorer.model.nest import Block, Function, Node
 from explorer.model.refs import BlockRef
 from explorer.primitives.base import Offer, Step
-from explorer.primitives.fields import BlockField, BufferField, Field, ListField, ScopeField
+from explorer.primitives.caching import AFTER_THE_BUFFER, MENU, offers_in
+from explorer.primitives.fields import BlockField, BufferField, Field
 
 
 class CacheWrite(Step, frozen=True, tag="cache_write"):
@@ -22,12 +23,11 @@ class CacheWrite(Step, frozen=True, tag="cache_write"):
         C[vi] = C_local[vi]
     """
 
-    MENU: ClassVar[str] = "Cache"
+    MENU: ClassVar[str] = MENU
     form: ClassVar[tuple[Field, ...]] = (
         BlockField("block", "Block that writes"),
         BufferField("write_buffer_index", "Buffer", side="write"),
-        ScopeField("storage_scope", "Memory"),
-        ListField("consumer_blocks", "Only for these readers", item=BlockField("block", "Block")),
+        *AFTER_THE_BUFFER,
     )
 
     block: BlockRef
@@ -40,16 +40,7 @@ class CacheWrite(Step, frozen=True, tag="cache_write"):
         """Each buffer the block writes, in local and in shared memory."""
         if not isinstance(node, Block) or node.is_root:
             return []
-        scopes = {buffer.name: buffer.scope for buffer in function.buffers}
-        return [
-            Offer(
-                op="cache_write",
-                label=f"Write {access.buffer} through {scope} memory",
-                group=cls.MENU,
-                step=cls(node.ref, at, scope),
-                key="w" if at == 0 and scope == "local" else "",
-            )
-            for at, access in enumerate(node.writes)
-            for scope in ("local", "shared")
-            if scopes.get(access.buffer) != scope
-        ]
+        return offers_in(
+            ("local", "shared"), cls, cls.op(), function, node, node.writes,
+            "Write {buffer} through {scope} memory", "w",
+        )  # fmt: skip

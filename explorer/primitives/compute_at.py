@@ -7,8 +7,9 @@ from typing import ClassVar
 from explorer.model.nest import Block, Function, Node
 from explorer.model.refs import BlockRef, LoopRef
 from explorer.primitives.base import Offer, Step
-from explorer.primitives.fields import BlockField, Field, FlagField, IntField, LoopField
-from explorer.primitives.scope import Scope, common_loops
+from explorer.primitives.fields import Field
+from explorer.primitives.moving import FORM, MENU, offers_under
+from explorer.primitives.scope import Scope
 
 
 class ComputeAt(Step, frozen=True, tag="compute_at"):
@@ -23,13 +24,8 @@ class ComputeAt(Step, frozen=True, tag="compute_at"):
             for j in range(128): [block C reads B]
     """
 
-    MENU: ClassVar[str] = "Move the block"
-    form: ClassVar[tuple[Field, ...]] = (
-        BlockField("block", "Block"),
-        LoopField("loop", "Under the loop"),
-        FlagField("preserve_unit_loops", "Keep loops of extent 1"),
-        IntField("index", "Place among the blocks there", "-1 is last, -2 first.", least=-2),
-    )
+    MENU: ClassVar[str] = MENU
+    form: ClassVar[tuple[Field, ...]] = FORM
 
     block: BlockRef
     loop: LoopRef
@@ -48,18 +44,5 @@ class ComputeAt(Step, frozen=True, tag="compute_at"):
         if scope.is_output(node):
             why = f"{node.name} writes an argument of {function.name}: it can't follow a reader."
             return [Offer(op="compute_at", label="Compute at", group=cls.MENU, refusal=why)]
-        loops = common_loops(scope, node, others)
-        around = scope.loops_around(others[0])
-        if not loops:
-            why = f"No loop holds all that read it without holding {node.name} too."
-            return [Offer(op="compute_at", label="Compute at", group=cls.MENU, refusal=why)]
-        return [
-            Offer(
-                op="compute_at",
-                label=f"Compute at {loop.name} of {others[0].name}",
-                group=cls.MENU,
-                step=cls(node.ref, LoopRef(others[0].ref, around.index(loop), loop.name)),
-                key="a" if at == 0 else "",
-            )
-            for at, loop in enumerate(loops)
-        ]
+        why = f"No loop holds all that read it without holding {node.name} too."
+        return offers_under(cls, cls.op(), scope, node, others, "Compute at", key="a", why_none=why)
