@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -23,6 +24,8 @@ from explorer.tuning.job import VERSION, Steering, TuneJob
 WORKLOADS = "database_workload.json"
 RECORDS = "database_tuning_record.json"
 """As TVM's JSONDatabase and `tune_tir(work_dir=…)` name them."""
+
+TRIES, TRY_S = 20, 0.01
 
 Wish = Literal["run", "pause", "stop"]
 
@@ -82,13 +85,11 @@ class Folder:
         """
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not _taken(lock):
                 raise ExperimentError(
                     "This job is already running.", "Another process works in its folder.",
                     "Watch it, or stop it first.",
-                ) from None  # fmt: skip
+                )  # fmt: skip
             yield lock
         finally:
             os.close(lock)
@@ -137,6 +138,18 @@ class Folder:
         with tempfile.NamedTemporaryFile(dir=self.path, delete=False, prefix=".new-") as file:
             file.write(data)
         os.replace(file.name, self.path / name)
+
+
+def _taken(lock: int) -> bool:
+    """Take the lock; whoever asks `running` holds it for an instant, too, so more than once."""
+    for _ in range(TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(TRY_S)
+        else:
+            return True
+    return False
 
 
 class Reader:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 import msgspec
 
+from explorer.model.race import Provenance
+from explorer.tuning.agreement import agreement
 from explorer.tuning.events import (
     Candidate,
     Checked,
@@ -51,19 +54,27 @@ class Summary:
         self.rivals: dict[tuple[str, str], Rival] = {}
         self.checked: dict[int, Checked] = {}
         self.steered: list[Steered] = []
+        self.history: list[Started | Entered | Steered | Finished] = []
+        """What happened to the job itself, in order."""
+        self._paused_at = 0.0
+        self._paused_s = 0.0
 
     def add(self, events: list[Event]) -> None:
         """Take note of events."""
         for event in events:
+            if isinstance(event, Started | Entered | Steered | Finished):
+                self.history.append(event)
             match event:
                 case Started():
                     self.started.append(event)
-                    self.finished, self.paused = None, False
+                    self.finished, self.paused, self._paused_s = None, False, 0.0
+                    self.phase.clear()
                 case Entered():
                     self.phase[event.function] = event.phase
                 case Design():
                     self.designs[event.function, event.number] = event
                 case Candidate():
+                    self.candidates.pop(event.id, None)  # its place is that of the last word on it
                     self.candidates[event.id] = event
                 case Rival():
                     self.rivals[event.function, event.name] = event
@@ -71,10 +82,27 @@ class Summary:
                     self.checked[event.id] = event
                 case Steered():
                     self.steered.append(event)
-                    if event.what != "steered":
-                        self.paused = event.what == "paused"
+                    self._pause(event)
                 case Finished():
                     self.finished = event
+
+    def _pause(self, event: Steered) -> None:
+        if event.what == "paused" and not self.paused:
+            self._paused_at = event.at
+        if event.what == "resumed" and self.paused:
+            self._paused_s += event.at - self._paused_at
+        if event.what != "steered":
+            self.paused = event.what == "paused"
+
+    @property
+    def predicted(self) -> bool:
+        """Its figures are the static model's: nothing is run."""
+        return self.job.runner == "static"
+
+    @property
+    def place(self) -> Provenance | None:
+        """Device and method of its figures, as the last start that knew them told."""
+        return next((each.place for each in reversed(self.started) if each.place), None)
 
     def state(self, running: bool) -> State:
         """Where the job is; `running` is whether a process holds its folder."""
@@ -99,6 +127,19 @@ class Summary:
         """Candidates that ended so, latest first."""
         return [each for each in reversed(self._of(function)) if each.fate == fate]
 
+    def reasons(self, fate: Fate, function: str = "") -> list[tuple[str, int]]:
+        """What ended the candidates of a fate (postprocessor or tool), the most frequent first."""
+        return Counter(each.by for each in self._of(function) if each.fate == fate).most_common()
+
+    def scored(self, function: str) -> list[Candidate]:
+        """Those with a figure that the cost model had ranked before they were built."""
+        return [each for each in self.ranked(function) if each.score is not None]
+
+    def agreement(self, function: str) -> float | None:
+        """How well the cost model's order was the order of the figures, 1 to -1; None: too few."""
+        some = self.scored(function)
+        return agreement([-(c.score or 0.0) for c in some], [figure(c) or 0.0 for c in some])
+
     def ranked(self, function: str) -> list[Candidate]:
         """Measured or predicted candidates of a function, best first.
 
@@ -119,7 +160,7 @@ class Summary:
         points: list[Point] = []
         start = self.started[0].at if self.started else 0.0
         best = float("inf")
-        for each in self._of(function):
+        for each in sorted(self._of(function), key=lambda each: (each.trial, each.at)):
             value = figure(each)
             if value is not None and not self._refuted(each.id):
                 best = min(best, value)
@@ -127,15 +168,18 @@ class Summary:
         return points
 
     def left_s(self, now: float) -> float | None:
-        """An estimate of the seconds left, from the pace since the last start; None without one."""
-        if not self.started or self.finished is not None:
+        """An estimate of the seconds left, from the pace since the last start without its pauses.
+
+        None before there is a pace, while it is paused and once it has ended.
+        """
+        if not self.started or self.finished is not None or self.paused:
             return None
         since = self.started[-1].at
         done = sum(1 for each in self.candidates.values() if each.trial and each.at >= since)
         left = max(self.job.trials - self.trials(), 0)
         if not done or now <= since:
             return None
-        by_pace = left * (now - since) / done
+        by_pace = left * (now - since - self._paused_s) / done
         if self.job.budget_min is None:
             return by_pace
         return max(min(by_pace, self.job.budget_min * 60 - (now - since)), 0.0)
