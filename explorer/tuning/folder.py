@@ -30,6 +30,18 @@ TRIES, TRY_S = 20, 0.01
 Wish = Literal["run", "pause", "stop"]
 
 
+_held: set[int] = set()
+
+
+def _let_go() -> None:
+    """In a forked child: a job is worked on by the process that took it only."""
+    while _held:
+        os.close(_held.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class Control(msgspec.Struct, frozen=True, kw_only=True):
     """What the user wants of a job now.  `steering` None: as in job.json."""
 
@@ -80,10 +92,11 @@ class Folder:
     def working(self) -> Iterator[int]:
         """Hold the job, as its one process; yields the lock's descriptor.
 
-        A forked child must close that: the lock is held until the last copy is closed.  Raises
-        ExperimentError when another process works on it.
+        A forked child gives up its copy of it, else the lock would outlive us in the child.
+        Raises ExperimentError when another process works on it.
         """
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        _held.add(lock)
         try:
             if not _taken(lock):
                 raise ExperimentError(
@@ -92,6 +105,7 @@ class Folder:
                 )  # fmt: skip
             yield lock
         finally:
+            _held.discard(lock)
             os.close(lock)
 
     def tell(self, event: Event) -> None:
