@@ -21,23 +21,84 @@ class Busy(Exception):
     """Another race kept the device for too long."""
 
 
+class Turn:
+    """A turn on the device, asked for without waiting.
+
+    Who asks stands in the gate until the device is free, and whoever asks again after a turn comes
+    behind them: nobody who keeps using a device keeps others from it.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._gate = self._turn = -1
+
+    @property
+    def held(self) -> bool:
+        """It is our turn."""
+        return self._turn >= 0
+
+    def take(self) -> bool:
+        """Take the device if it is free; else ask again soon, or give up with `give`."""
+        if self._turn < 0:
+            if self._gate < 0:
+                self._gate = _take(_file(self._device, "gate"))
+            if self._gate >= 0:
+                self._turn = _take(_file(self._device, "lock"))
+            if self._turn >= 0:
+                self._gate = _give(self._gate)
+        return self._turn >= 0
+
+    def give(self) -> None:
+        """The turn is over, or no longer wanted."""
+        self._gate, self._turn = _give(self._gate), _give(self._turn)
+
+
 @contextlib.contextmanager
 def locked(device: str, wait_s: float) -> Iterator[None]:
     """Hold the device; released when the process ends, however that happens.  Raises Busy."""
-    path = _file(device, "lock")
+    turn = Turn(device)
+    deadline = time.monotonic() + wait_s
+    try:
+        while not turn.take():
+            if time.monotonic() > deadline:
+                raise Busy
+            time.sleep(_POLL_S)
+        yield
+    finally:
+        turn.give()
+
+
+_held: set[int] = set()
+
+
+def _take(path: Path) -> int:
+    """The descriptor of a file that is ours alone now; -1 while it is somebody else's."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="ascii") as file:
-        deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Busy from None
-                time.sleep(_POLL_S)
-        yield
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return -1
+    _held.add(file)
+    return file
+
+
+def _give(file: int) -> int:
+    if file >= 0:
+        _held.discard(file)
+        os.close(file)
+    return -1
+
+
+def _let_go() -> None:
+    """In a forked child: the turn is its parent's, and ends with that."""
+    while _held:
+        os.close(_held.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def quarantine(device: str, why: str) -> None:

@@ -91,6 +91,11 @@ def watch(
     return job
 
 
+def keep_at(verb: str, answer: type[T], *args: Any) -> Job[T]:
+    """Ask what may take hours, in a process that yields to all others; `Job.cancel` ends it."""
+    return _pool.keep_at(verb, answer, *args)
+
+
 def status() -> Status:
     """How far the workers are, at no cost."""
     return _pool.status()
@@ -108,6 +113,7 @@ __all__ = [
     "ask",
     "close",
     "in_background",
+    "keep_at",
     "noting",
     "start",
     "status",

@@ -1,7 +1,8 @@
 """A pool of children: who answers next, who is let go, and what becomes of a request that fails.
 
 Every session thread asks for itself and gets a child of its own, so nobody waits for another's
-long work.  Background work has children of its own, niced, and as many as there are cores.
+long work.  Background work has children of its own, niced, and as many as there are cores.  Work
+that lasts for hours has a niced child to itself, which counts as nobody's.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ START_TIMEOUT_S = 120.0
 """How long a server may take to import TVM before its first child greets."""
 
 
+LASTING_S = 30 * 86400.0
+"""For work that may last: in effect no limit."""
+
+
 class WorkerBug(Exception):
     """Code of ours failed in the worker; the text is its traceback."""
 
@@ -46,7 +51,8 @@ class Job(Future[T]):
     """Work that nobody waits for; `cancel` also stops it when it has begun.
 
     `latest` is what it has found so far, for verbs that tell; `on_news`, if given, is called with
-    each, in a thread of the pool.  One that is `urgent` gets a child that yields to nobody.
+    each, in a thread of the pool.  One that is `urgent` gets a child that yields to nobody, one
+    that is `lasting` keeps its child out of everybody's way.
     """
 
     def __init__(
@@ -54,11 +60,13 @@ class Job(Future[T]):
         answer: Any = None,
         *,
         urgent: bool = False,
+        lasting: bool = False,
         on_news: Callable[[T], None] | None = None,
     ) -> None:
         super().__init__()
         self.child: Child | None = None
         self.urgent = urgent
+        self.lasting = lasting
         self.latest: T | None = None
         self._answer = answer
         self._on_news = on_news
@@ -113,6 +121,7 @@ class Pool:
         """Least recently used first."""
         self._spare: Child | None = None
         self._busy: set[Child] = set()
+        self._lasting: set[Child] = set()
         self._queue: queue.SimpleQueue[tuple[Job[Any], tuple[Any, ...]] | None] = (
             queue.SimpleQueue()
         )
@@ -159,6 +168,13 @@ class Pool:
         threading.Thread(target=self._do, args=work, daemon=True, name="worker-watch").start()
         return job
 
+    def keep_at(self, verb: str, answer: type[T], *args: Any) -> Job[T]:
+        """Ask what may take hours: a niced child that is not counted, until it is done."""
+        job: Job[T] = Job(answer, lasting=True)
+        work = (job, (verb, answer, args, LASTING_S))
+        threading.Thread(target=self._do, args=work, daemon=True, name="worker-lasting").start()
+        return job
+
     def status(self) -> Status:
         """How far the worker is, without asking it."""
         with self._free:
@@ -180,7 +196,7 @@ class Pool:
             self._workers.clear()
             server, self._server = self._server, None
             self._let_go(lambda child: True)
-            for child in self._busy:
+            for child in self._busy | self._lasting:
                 child.kill("The workers were closed.")
         if server is not None:
             server.close()
@@ -211,7 +227,10 @@ class Pool:
     ) -> frames.Reply:
         """Raises WorkerDied, or Lost when it is worth another try and not the `last` one."""
         aside = job is not None and not job.urgent
-        child = self._take(request.verb, affinity, timeout_s, background=aside, last=last)
+        if job is not None and job.lasting:
+            child = self._fresh(last)
+        else:
+            child = self._take(request.verb, affinity, timeout_s, background=aside, last=last)
         healthy = False
         try:
             if job is not None:
@@ -219,7 +238,7 @@ class Pool:
             child.greet(START_TIMEOUT_S)
             reply = child.ask(request, timeout_s, None if job is None else job.so_far)
             child.affinity = affinity
-            healthy = not reply.retire
+            healthy = not reply.retire and not (job is not None and job.lasting)
             return reply
         except Lost as lost:
             if lost.innocent and not last:
@@ -259,15 +278,26 @@ class Pool:
             server = self._running_server()
             early = server.stage != "ready" and verb in self._settings.warm_verbs
             child = None if early else self._pick(affinity, background)
-            try:
-                child = child or server.spawn(background=background)
-            except Lost as lost:
-                if last:
-                    raise _died(lost, server.last_words()) from lost
-                raise
+            child = child or self._spawn(server, background, last)
             self._busy.add(child)
             self._keep_a_spare()
             return child
+
+    def _fresh(self, last: bool) -> Child:
+        """A niced child of a warm server for work that lasts."""
+        self.wait_until_ready()
+        with self._free:
+            child = self._spawn(self._running_server(), True, last)
+            self._lasting.add(child)
+            return child
+
+    def _spawn(self, server: Server, background: bool, last: bool) -> Child:
+        try:
+            return server.spawn(background=background)
+        except Lost as lost:
+            if last:
+                raise _died(lost, server.last_words()) from lost
+            raise
 
     def _pick(self, affinity: int | None, background: bool) -> Child | None:
         """The idle child that knows the subject, a fresh one while there is room, or the one
@@ -286,6 +316,7 @@ class Pool:
     def _give_back(self, child: Child, healthy: bool) -> None:
         with self._free:
             self._busy.discard(child)
+            self._lasting.discard(child)
             if healthy and child.server is self._server and not self._outdated(child):
                 self._idle.append(child)
             else:
