@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -25,6 +26,7 @@ from explorer.model.target import Target
 from explorer.model.view import Exported, Proposal, View
 from explorer.primitives import AnyStep, Step
 from explorer.runners import RUNNERS, chosen
+from explorer.tuning.records import Imported, Records
 from explorer.worker import client
 
 Steps = tuple[Step, ...]
@@ -35,6 +37,7 @@ STRATEGY_TIMEOUT_S = 60.0
 COMPILE_TIMEOUT_S = 120.0
 CHECK_TIMEOUT_S = 180.0
 EXPORT_TIMEOUT_S = 180.0
+RECORDS_TIMEOUT_S = 300.0
 RACE_TIMEOUT_S = 300.0
 """On top of the budget: waiting for the device, building, the reference."""
 RACE_EXTRA_S = 10.0
@@ -143,6 +146,42 @@ def race(
         "race", Race, source, variants, resolve(target), sizes, function, where, method,
         timeout_s=20 * method.budget_s + RACE_TIMEOUT_S + functions, on_news=on_news,
     )  # fmt: skip
+
+
+def tune(path: str) -> client.Job[Any]:
+    """Begin to work on the tuning job in a folder, or go on with it; its events tell what happens.
+
+    `explorer.tunes` keeps account of these jobs.
+    """
+    return client.keep_at("tune", object, path)
+
+
+def candidate(path: str, id: int) -> Proposal:
+    """A candidate of a tuning job as steps behind the job's own.  Raises ExperimentError."""
+    return client.ask("candidate", Proposal, path, id, timeout_s=STRATEGY_TIMEOUT_S)
+
+
+def records(path: str) -> Records:
+    """What is in a database of TVM's: a folder, or either of its files.  Raises ExperimentError."""
+    return client.ask("records", Records, path, timeout_s=RECORDS_TIMEOUT_S)
+
+
+def read_record(
+    source: Source, steps: Steps, path: str, number: int, function: str = ""
+) -> Proposal:
+    """A record (by its line) as steps behind `steps`.
+
+    Raises ExperimentError when the module has no function that it is for.
+    """
+    return client.ask(
+        "read_record", Proposal, source, steps, path, number, function,
+        timeout_s=STRATEGY_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def import_records(path: str, into: str, source: Source | None = None) -> Imported:
+    """The records at `path` as candidates in the folder `into`; `explorer.tunes` makes it a job."""
+    return client.ask("import_records", Imported, path, into, source, timeout_s=RECORDS_TIMEOUT_S)
 
 
 def runners() -> dict[str, str]:
@@ -283,8 +322,9 @@ def tools() -> tuple[Tool, ...]:
 
 
 __all__ = [
-    "UserError", "analyse", "bind_plans", "build", "can_time", "check", "compile_check", "cure",
-    "export", "export_experiment", "findings", "open_source", "propose", "race", "read_schedule",
-    "refused", "resolve", "rules", "runners", "start", "steps_of", "strategies", "target",
-    "targets", "tools", "view",
+    "UserError", "analyse", "bind_plans", "build", "can_time", "candidate", "check",
+    "compile_check", "cure", "export", "export_experiment", "findings", "import_records",
+    "open_source", "propose", "race", "read_record", "read_schedule", "records", "refused",
+    "resolve", "rules", "runners", "start", "steps_of", "strategies", "target", "targets",
+    "tools", "tune", "view",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -20,6 +20,9 @@ from explorer.schedule_text import read_trace
 
 OLD_KINDS = {"GetBlock": "GetSBlock"}
 """Instructions under their names in earlier versions."""
+UNKNOWN = (
+    "What it was tuned for can't be read, so it is not known whether this is the same function."
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,10 @@ class Performed:
     proved: bool = False
     note: str = ""
     refusal: Problem | None = None
+
+    def noted(self, note: str) -> Performed:
+        """The same with something to say about it."""
+        return replace(self, note=" ".join(filter(None, (self.note, note))))
 
     def proposal(self, rule: str, function: str, note: str = "") -> Proposal:
         """As what a strategy proposes; `note` comes first."""
@@ -62,19 +69,11 @@ def performed(
     trace = _for_main(trace, workload)
     done, after = _direct(live, function, trace)
     if workload is None:
-        return (
-            done
-            if done.refusal
-            else _noted(
-                done,
-                "What it was tuned for can't be read, so it "
-                "is not known whether this is the same function.",
-            )
-        )
+        return done if done.refusal else done.noted(UNKNOWN)
     if expected is None:
         expected = _replayed(trace, workload)
     if expected is None:
-        return done if done.refusal else _noted(done, "TVM 0.27 itself can't replay this trace.")
+        return done if done.refusal else done.noted("TVM 0.27 itself can't replay this trace.")
     wanted = expected[functions(expected)[0]]
     if done.refusal is None and same(after.mod[function], wanted):
         return Performed(done.steps, proved=True)
@@ -83,7 +82,7 @@ def performed(
         return Performed(moved[0], proved=True)
     if done.refusal is not None:
         return done
-    return _noted(done, "These steps give another module than TVM's own replay of the trace.")
+    return done.noted("These steps give another module than TVM's own replay of the trace.")
 
 
 def _direct(live: Live, function: str, trace: list[Any]) -> tuple[Performed, Live]:
@@ -112,7 +111,7 @@ def _by_place(
 
 def _replayed(trace: list[Any], workload: ir.IRModule) -> ir.IRModule | None:
     """What TVM's own replay makes of the workload; None where it refuses."""
-    if any(kind in ("Tensorize",) for kind, *_ in trace[0]):
+    if any(kind == "Tensorize" for kind, *_ in trace[0]):
         from explorer.engine.warm import warm
 
         warm()
@@ -146,7 +145,3 @@ def _named(trace: list[Any], old: str, new: str) -> list[Any]:
         for kind, inputs, attrs, *rest in trace[0]
     ]  # fmt: skip
     return [instructions, trace[1]]
-
-
-def _noted(done: Performed, note: str) -> Performed:
-    return Performed(done.steps, note=note)
