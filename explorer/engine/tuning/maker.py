@@ -1,0 +1,91 @@
+"""One candidate made on order: sampled, mutated, from a seed or again; then postprocessed.
+
+Runs in a hand.  What is made depends on the order alone.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tvm import s_tir
+
+from explorer.engine.tuning.features import folded
+from explorer.engine.tuning.orders import Gene, Made, Wanted
+from explorer.engine.tuning.space import Rejected, Space, digest
+
+__all__ = ["Gene", "Made", "Wanted", "make"]
+
+TRIES = 8
+"""Mutators that may find nothing to change before a sample is taken instead."""
+ANOTHER = 0.3
+"""The chance, after each mutation, that one more follows."""
+
+
+def make(space: Space, wanted: Wanted) -> Made:
+    """Carry out an order; a candidate that comes to nothing says why."""
+    gene, origin = _ordered(space, wanted)
+    if isinstance(gene, Rejected):
+        return _refused(gene, Gene(wanted.design), origin)
+    try:
+        sch, gene = _drawn(space, wanted, gene)
+    except Rejected as refused:
+        return _refused(refused, gene or Gene(wanted.design), origin)
+    reason = space.rudder.off_pin(gene)
+    if reason:
+        return _refused(Rejected("steering", reason), gene, origin)
+    reason = space.rudder.banned(gene)
+    if reason:
+        return Made(gene=gene, fate="banned", by="steering", reason=reason, origin=origin)
+    try:
+        space.postprocess(sch)
+    except Rejected as refused:
+        return _refused(refused, gene, origin)
+    features = folded(space.features(sch))
+    return Made(gene=gene, origin=origin, digest=digest(sch), features=features)
+
+
+def _ordered(space: Space, wanted: Wanted) -> tuple[Gene | Rejected | None, str]:
+    """The gene that an order names (None: any of a design), and the candidate's origin."""
+    if wanted.seed_name:
+        return space.seed(wanted.seed_name), f"seed {wanted.seed_name}"
+    if wanted.gene is not None:
+        return wanted.gene, "imported"
+    if wanted.parent is not None:
+        mutated = _mutated(space, wanted.parent, wanted.seed)
+        if mutated is not None:
+            return mutated, f"mutated from {wanted.parent_id}"
+    return None, "sampled"
+
+
+def _drawn(space: Space, wanted: Wanted, gene: Gene | None) -> tuple[s_tir.Schedule, Gene]:
+    """The schedule of a gene, or of a sample, before postprocessing.  Raises Rejected."""
+    if gene is None:
+        design = wanted.design if wanted.parent is None else wanted.parent.design
+        sch = space.sample(design, wanted.seed)
+    else:
+        design = gene.design
+        sch = space.replay(gene)
+    return sch, space.gene_of(design, sch.trace)
+
+
+def _mutated(space: Space, parent: Gene, seed: int) -> Gene | None:
+    """The parent with one or a few changes, by TVM's mutators; None when none finds any."""
+    draw = random.Random(seed)
+    mutators, shares = list(space.mutators), list(space.mutators.values())
+    gene, changed = parent, False
+    for _ in range(TRIES):
+        mutator = draw.choices(mutators, shares)[0]
+        after = space.mutate(gene, mutator, draw.randrange(1, 2**31 - 1))
+        if after is None:
+            continue
+        gene, changed = space.rudder.with_pins(after), True
+        if draw.random() >= ANOTHER:
+            break
+    return gene if changed and gene != parent else None
+
+
+def _refused(refused: Rejected, gene: Gene, origin: str) -> Made:
+    return Made(
+        gene=refused.gene or gene, fate="rejected", by=refused.by, reason=refused.reason,
+        origin=origin,
+    )  # fmt: skip

@@ -1,0 +1,299 @@
+"""The design space of one function: the designs that TVM's rules make, and schedules out of them.
+
+A candidate is a design and values for its decisions (a `Gene`); postprocessing then makes it a
+program, or refuses it.  Everything here is a function of its arguments: no clock, no shared
+random state.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import tvm_ffi
+from tvm import error, ir, s_tir, tirx
+from tvm.s_tir import meta_schedule as ms
+from tvm.s_tir.meta_schedule import _ffi_api
+from tvm.target import Target as TvmTarget
+
+from explorer.engine.failures import last_line
+from explorer.engine.lower import called
+from explorer.engine.setting import symbols_of
+from explorer.engine.targets import tvm_target
+from explorer.engine.trace import plain
+from explorer.engine.tuning.orders import Decisions, Gene, Value
+from explorer.engine.tuning.refusals import why, wrong_threads
+from explorer.engine.tuning.rules import Rules
+from explorer.engine.tuning.steering import Rudder
+from explorer.engine.tuning.words import decisions_of
+from explorer.errors import UserError
+from explorer.model.target import Target
+from explorer.tuning.events import Design
+from explorer.tuning.job import Steering, TuneJob
+
+TVM_REFUSES = (
+    s_tir.ScheduleError, error.InternalError, ValueError, TypeError, IndexError, KeyError,
+)  # fmt: skip
+"""What TVM raises where instructions or a postprocessor do not apply."""
+
+
+class Rejected(Exception):
+    """A candidate that did not become a program: `by` refused it, `reason` is a sentence.
+
+    `gene` is as far as it was decided, where the order did not say.
+    """
+
+    def __init__(self, by: str, reason: str, gene: Gene | None = None) -> None:
+        super().__init__(reason)
+        self.by = by
+        self.reason = reason
+        self.gene = gene
+
+
+class Space:
+    """What can be sampled for one function.  Made once; forked processes inherit it."""
+
+    def __init__(
+        self,
+        mod: ir.IRModule,
+        function: str,
+        target: Target,
+        job: TuneJob,
+        known: tuple[Design, ...] = (),
+        steering: Steering | None = None,
+    ) -> None:
+        """`mod` is the module after the job's steps.
+
+        `known` are designs told earlier (before a resume or other steering): they keep their
+        numbers and can be scheduled, whether the rules make them now or not.  `steering` replaces
+        the job's.  Raises UserError when there is nothing to search.
+        """
+        self.function = function
+        self.job = job
+        self.steering = steering or job.steering
+        self.workload = _workload(mod, function)
+        self.target = search_target(target)
+        rules = self.steering
+        self._rules = Rules(self.workload, self.target, rules.without_rules, rules.with_rules)
+        self.rules = self._rules.names
+        self._features = ms.feature_extractor.PerStoreFeature()
+        self._traces: dict[int, s_tir.Trace] = {}
+        self._sampled: dict[int, tuple[int, ...]] = {}
+        self.designs = self._designs(known)
+        self.rudder = Rudder(function, self.steering, self.designs)
+
+    # Schedules
+
+    def schedule(self, design: int, decisions: Decisions, trace: str = "") -> s_tir.Schedule:
+        """The program of a candidate, with its whole trace.  Raises Rejected."""
+        sch = self.replay(Gene(design, decisions, trace))
+        self.postprocess(sch)
+        return sch
+
+    def sample(self, design: int, seed: int) -> s_tir.Schedule:
+        """A design with decisions at random, but for pinned ones.  Raises Rejected."""
+        pinned = Gene(design, self.rudder.pinned(design))
+        return self._apply(design, self._with(pinned), seed)
+
+    def replay(self, gene: Gene) -> s_tir.Schedule:
+        """A candidate before postprocessing.  Raises Rejected."""
+        if not gene.trace:
+            return self._apply(gene.design, self._with(gene), 1)
+        sch = self._new(1)
+        try:
+            s_tir.Trace.apply_json_to_schedule(json.loads(gene.trace), sch)
+        except TVM_REFUSES as failure:
+            raise Rejected("the trace", last_line(str(failure)), gene) from failure
+        return sch
+
+    def mutate(self, gene: Gene, mutator: Any, seed: int) -> Gene | None:
+        """A candidate that differs a little; None where there is nothing that `mutator` changes."""
+        try:
+            before = self.replay(gene).trace if gene.trace else self._with(gene)
+        except Rejected:
+            return None
+        after = _ffi_api.MutatorApply(mutator, before, seed)
+        return None if after is None else self.gene_of(gene.design, after)
+
+    def seed(self, name: str) -> Gene | Rejected:
+        """The candidate that a variant is, or why it is none."""
+        return Rejected("steering", f"{name} is no seed of {self.function}.")
+
+    def postprocess(self, sch: s_tir.Schedule) -> None:
+        """Make a sampled schedule a program, in place.  Raises Rejected."""
+        if self.target.kind.name == "cuda":
+            wrong = wrong_threads(sch)  # it would be found later, at ten times the cost
+            if wrong:
+                raise Rejected("VerifyGPUCode", wrong)
+        sch.enter_postproc()
+        for each in self._rules.postprocs:
+            name = type(each).__name__
+            try:
+                fine = each.apply(sch)
+            except TVM_REFUSES as failure:
+                raise Rejected(name, last_line(str(failure))) from failure
+            if not fine:
+                raise Rejected(name, why(name, sch, self.target))
+
+    # What is known of a schedule
+
+    @property
+    def mutators(self) -> dict[Any, float]:
+        """TVM's mutators with how often each should be used."""
+        return self._rules.mutators
+
+    def gene_of(self, design: int, trace: s_tir.Trace) -> Gene:
+        """The decisions of a trace of a design, and its JSON where more than these was changed."""
+        own, instructions = self._traces[design].insts, trace.insts
+        decisions = tuple(
+            (at, value_of(trace.get_decision(instructions[at])))
+            for at in self._sampled[design] if at < len(instructions)
+        )  # fmt: skip
+        if all(a.same_as(b) for a, b in zip(own, instructions, strict=False)):
+            return Gene(design, decisions)
+        data = plain(trace.as_json(True))
+        if data[0] == json.loads(self._text[design])[0]:
+            return Gene(design, decisions)
+        return Gene(design, decisions, json.dumps(data))
+
+    def features(self, sch: s_tir.Schedule) -> Any:
+        """TVM's features of a program: a row of 164 numbers for each of its stores."""
+        candidate = ms.MeasureCandidate(sch, [])
+        return self._features.extract_from(self._rules.context, [candidate])[0].numpy()
+
+    # Making it
+
+    def _designs(self, known: tuple[Design, ...]) -> tuple[Design, ...]:
+        mine = [each for each in known if each.function == self.function]
+        self._text = {each.number: each.trace for each in mine}
+        number_of = {each.trace: each.number for each in mine}
+        for each in mine:
+            self._keep(each.number, self._read(each.trace))
+        try:
+            found = self._rules.designs()
+        except TVM_REFUSES as failure:
+            raise UserError(
+                f"TVM's schedule rules can't work on {self.function}.",
+                last_line(str(failure)),
+                "Schedule a part of it by hand first, or leave a rule out.",
+                details=str(failure),
+            ) from failure
+        designs: dict[int, Design] = {}
+        for trace in found:
+            text = json.dumps([plain(trace.as_json())[0], []])
+            number = number_of.setdefault(text, max(self._text, default=-1) + 1)
+            self._text[number] = text
+            self._keep(number, trace)
+            words = ", ".join(self._rules.made(trace))
+            designs[number] = Design(
+                function=self.function, number=number, trace=text, rule=words,
+                decisions=decisions_of(self.workload, trace),
+            )  # fmt: skip
+        if not any(self._changes(number) for number in designs):
+            raise UserError(
+                f"There is nothing left to decide in {self.function}.",
+                f"Of the rules {', '.join(self.rules)} none applies to what it has.",
+                "Start from fewer steps, or leave fewer rules out.",
+            )
+        return tuple(designs[number] for number in sorted(designs))
+
+    def _keep(self, number: int, trace: s_tir.Trace) -> None:
+        self._traces[number] = trace
+        self._sampled[number] = tuple(
+            at for at, each in enumerate(trace.insts) if each.kind.name.startswith("Sample")
+        )
+
+    def _read(self, text: str) -> s_tir.Trace:
+        """A trace from its JSON.  TVM reads one only while it performs it: with any decisions."""
+        sch = self._new(1)
+        s_tir.Trace.apply_json_to_schedule(json.loads(text), sch)
+        return sch.trace
+
+    def _changes(self, number: int) -> bool:
+        """A design says more than where blocks are."""
+        return any(not e.kind.name.startswith("Get") for e in self._traces[number].insts)
+
+    def _with(self, gene: Gene) -> s_tir.Trace:
+        instructions = self._traces[gene.design].insts
+        chosen = {
+            instructions[at]: list(value) if isinstance(value, tuple) else value
+            for at, value in gene.decisions
+        }
+        return s_tir.Trace(instructions, chosen)
+
+    def _new(self, seed: int) -> s_tir.Schedule:
+        return s_tir.Schedule(self.workload, seed=seed, error_render_level="fast")
+
+    def _apply(self, design: int, trace: s_tir.Trace, seed: int) -> s_tir.Schedule:
+        sch = self._new(seed)
+        try:
+            trace.apply_to_schedule(sch, True)
+        except TVM_REFUSES as failure:
+            gene = self.gene_of(design, sch.trace)
+            raise Rejected("the decisions", last_line(str(failure)), gene) from failure
+        return sch
+
+
+def digest(sch: s_tir.Schedule) -> str:
+    """The same for programs that are the same but for names of variables."""
+    return f"{tvm_ffi.structural_hash(sch.mod) & (2**64 - 1):016x}"
+
+
+def search_target(target: Target) -> TvmTarget:
+    """The target as TVM's rules need it: with the number of cores for llvm."""
+    if target.kind == "llvm":
+        return TvmTarget({"kind": "llvm", "num-cores": len(os.sched_getaffinity(0))})
+    return tvm_target(target)
+
+
+def _workload(mod: ir.IRModule, function: str) -> ir.IRModule:
+    """The function as TVM's database keeps it: alone, called "main".  Raises UserError."""
+    names = [var.name_hint for var in mod.get_global_vars()]
+    if function not in names:
+        raise UserError(f"There is no function {function}.", f"There are: {', '.join(names)}.")
+    func = mod[function]
+    if not isinstance(func, tirx.PrimFunc):
+        raise UserError(f"{function} is no PrimFunc.", "Only these can be scheduled.")
+    attrs = func.attrs or {}
+    if attrs.get("tirx.is_scheduled"):
+        raise UserError(
+            f"{function} says that it is scheduled already (tirx.is_scheduled).",
+            "There is nothing to search for.",
+            "Take the attribute away if it should be tuned.",
+        )
+    if called(mod, func):
+        raise UserError(
+            f"{function} calls other functions of the module.",
+            "TVM's rules schedule one function at a time.",
+            f"Tune {', '.join(called(mod, func))} alone.",
+        )
+    symbols = ", ".join(str(symbol.name) for symbol in symbols_of(func))
+    if symbols:
+        raise UserError(
+            f"{function} has symbolic sizes: {symbols}.",
+            "Tiles are sampled as divisors of a size, so tuning needs fixed ones.",
+            "Write the sizes as numbers in a copy of the function, and tune that.",
+        )
+    if not _has_blocks(func):
+        raise UserError(
+            f"{function} has no blocks (T.sblock), so there is nothing TVM's rules could move.",
+            do="Write the computation as blocks.",
+        )
+    if "global_symbol" not in attrs:
+        func = func.with_attr("global_symbol", "main")
+    return ir.IRModule({"main": func})
+
+
+def _has_blocks(func: tirx.PrimFunc) -> bool:
+    found: list[Any] = []
+    tvm_ffi.structural_walk(func.body, (s_tir.SBlock, found.append))
+    return any(block.name_hint != "root" for block in found)
+
+
+def value_of(decision: Any) -> Value:
+    """A decision of a trace as a plain value."""
+    value = plain(decision)
+    if isinstance(value, (list, tuple)) or hasattr(value, "__len__"):
+        return tuple(int(each) for each in value)
+    return int(value)
