@@ -28,12 +28,16 @@ Ending = Literal["done", "stopped", "budget", "exhausted", "failed"]
 
 
 class Started(msgspec.Struct, frozen=True, tag="started", kw_only=True):
-    """A process began to work on the job; `again` when it resumed earlier work."""
+    """A process began to work on the job; `again` when it resumed earlier work.
+
+    `put_aside` counts lines of TVM's database that were damaged and are kept in another file.
+    """
 
     at: float
     pid: int
     again: bool = False
     place: Provenance | None = None
+    put_aside: int = 0
 
 
 class Entered(msgspec.Struct, frozen=True, tag="entered"):
@@ -99,6 +103,8 @@ class Candidate(msgspec.Struct, frozen=True, tag="candidate", kw_only=True, omit
     run_s: float = 0.0
     trial: int = 0
     """Its number among the trials of the job (1-based); 0 when it never became one."""
+    digest: str = ""
+    """The same for equal programs."""
 
 
 class Rival(msgspec.Struct, frozen=True, tag="rival", kw_only=True):
