@@ -123,6 +123,10 @@ class Summary:
             counts[each.fate] += 1
         return counts
 
+    def latest(self, function: str = "") -> list[Candidate]:
+        """Every candidate, the latest word first."""
+        return self._of(function)[::-1]
+
     def with_fate(self, fate: Fate, function: str = "") -> list[Candidate]:
         """Candidates that ended so, latest first."""
         return [each for each in reversed(self._of(function)) if each.fate == fate]

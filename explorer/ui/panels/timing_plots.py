@@ -46,7 +46,7 @@ def medians(heats: Sequence[Heat]) -> go.Figure:
         rows = [row for row in heat.rows if row.median_us is not None]
         figure.add_scatter(
             x=[row.median_us for row in rows], y=[row.variant for row in rows], mode="markers",
-            name=_label(heat_title(heat)), marker={"size": 10},
+            name=label(heat_title(heat)), marker={"size": 10},
             error_x=_error(
                 [row.median_us or 0.0 for row in rows], [row.low_us for row in rows],
                 [row.high_us for row in rows],
@@ -59,7 +59,7 @@ def medians(heats: Sequence[Heat]) -> go.Figure:
         xaxis={"title": "median, µs (95 % interval)", "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "type": "category"}, showlegend=len(heats) > 1,
     )  # fmt: skip
-    return _framed(figure, max(180, 110 + ROW * count))
+    return framed(figure, max(180, 110 + ROW * count))
 
 
 def distribution(heat: Heat, row: Row) -> go.Figure:
@@ -73,10 +73,10 @@ def distribution(heat: Heat, row: Row) -> go.Figure:
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(
-        xaxis={"title": f"{_label(row.variant)}: mean of each round's calls, µs"},
+        xaxis={"title": f"{label(row.variant)}: mean of each round's calls, µs"},
         yaxis={"showticklabels": False},
     )
-    return _framed(figure, 260)
+    return framed(figure, 260)
 
 
 def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
@@ -91,7 +91,7 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
         heights += [roof.peak_gflops, roof.peak_gbs * ends[0]]
         figure.add_scatter(
             x=xs, y=[min(roof.peak_gflops, roof.peak_gbs * x) for x in xs], mode="lines",
-            name=_label(f"peak of {roof.gpu}"), hoverinfo="name",
+            name=label(f"peak of {roof.gpu}"), hoverinfo="name",
         )  # fmt: skip
     levels = (min(heights) / 2, max(heights) * 2)
     for measured, name in ((True, "measured"), (False, "bound, not a time")):
@@ -100,17 +100,17 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
             continue
         figure.add_scatter(
             x=[spot.intensity for spot in some], y=[spot.gflops for spot in some], name=name,
-            mode="markers+text", text=[_label(spot.variant) for spot in some],
+            mode="markers+text", text=[label(spot.variant) for spot in some],
             textposition=[_SIDES[at % len(_SIDES)] for at in range(len(some))],
             marker={"size": 11, "symbol": "circle" if measured else "circle-open"},
-            customdata=[_lines(spot.about) for spot in some],
+            customdata=[hover_lines(spot.about) for spot in some],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     figure.update_layout(
-        xaxis={"title": "operations per byte", **_log_axis(ends)},
-        yaxis={"title": "GFLOP/s", **_log_axis(levels)},
+        xaxis={"title": "operations per byte", **log_axis(ends)},
+        yaxis={"title": "GFLOP/s", **log_axis(levels)},
     )
-    return _framed(figure, HEIGHT + 60)
+    return framed(figure, HEIGHT + 60)
 
 
 def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
@@ -133,7 +133,7 @@ def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
         ]  # fmt: skip
         figure.add_scatter(
             x=[point.value for point, _, _ in points], y=[row.median_us for _, _, row in points],
-            name=_label(name), mode="lines+markers", marker={"size": 9, "symbol": left},
+            name=label(name), mode="lines+markers", marker={"size": 9, "symbol": left},
             error_y=_error(
                 [row.median_us or 0.0 for _, _, row in points],
                 [row.low_us for _, _, row in points], [row.high_us for _, _, row in points],
@@ -144,11 +144,11 @@ def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
     known = [us for trace in figure.data for us in trace.y] or [1.0]
     ends = (min(known) / 1.5, max(known) * 1.5)
     figure.update_layout(
-        xaxis={"title": _label(size_title(found.name)), "type": "log", "tickvals": values,
+        xaxis={"title": label(size_title(found.name)), "type": "log", "tickvals": values,
                "ticktext": [str(value) for value in values]},
-        yaxis={"title": "median, µs", **_log_axis(ends)}, showlegend=True,
+        yaxis={"title": "median, µs", **log_axis(ends)}, showlegend=True,
     )  # fmt: skip
-    return _framed(figure, HEIGHT)
+    return framed(figure, HEIGHT)
 
 
 def history(found: History) -> go.Figure:
@@ -175,7 +175,7 @@ def history(found: History) -> go.Figure:
         xaxis={"title": "after step", "dtick": max(1, len(steps) // 20)},
         yaxis={"title": "median, µs", "rangemode": "tozero"},
     )
-    return _framed(figure, HEIGHT)
+    return framed(figure, HEIGHT)
 
 
 def ablation(found: Ablation) -> go.Figure:
@@ -185,7 +185,7 @@ def ablation(found: Ablation) -> go.Figure:
     figure = go.Figure()
     figure.add_bar(
         x=[each.worth for each in some], orientation="h",
-        y=[f"{each.step + 1}. {_label(_short(each.line))}" for each in some],
+        y=[f"{each.step + 1}. {label(_short(each.line))}" for each in some],
         error_x=_error(
             [each.worth or 0.0 for each in some],
             [each.verdict.low if each.verdict else None for each in some],
@@ -202,7 +202,7 @@ def ablation(found: Ablation) -> go.Figure:
         xaxis={"title": "times as long without the step (1: worth nothing)"},
         yaxis={"autorange": "reversed", "type": "category"},
     )
-    return _framed(figure, max(180, 110 + ROW * len(some)))
+    return framed(figure, max(180, 110 + ROW * len(some)))
 
 
 def _error(
@@ -218,7 +218,7 @@ def _error(
     return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.5}
 
 
-def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
+def log_axis(ends: tuple[float, float]) -> dict[str, Any]:
     """A logarithmic axis with ticks at 1, 2 and 5 of each power of ten."""
     powers = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
     ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
@@ -229,10 +229,10 @@ def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
 
 
 def _about(text: str, heat: Heat | None) -> str:
-    return _lines(text if heat is None else f"{text}\n{provenance(heat.place)}")
+    return hover_lines(text if heat is None else f"{text}\n{provenance(heat.place)}")
 
 
-def _lines(text: str, chars: int = 90) -> str:
+def hover_lines(text: str, chars: int = 90) -> str:
     """Text for a hover box: escaped, long lines broken."""
     broken = []
     for line in text.splitlines():
@@ -247,7 +247,7 @@ def _lines(text: str, chars: int = 90) -> str:
     return "<br>".join(html.escape(line) for line in broken)
 
 
-def _label(text: str) -> str:
+def label(text: str) -> str:
     """Text where Plotly reads a little HTML."""
     return html.escape(text)
 
@@ -256,7 +256,8 @@ def _short(line: str, chars: int = 56) -> str:
     return line if len(line) <= chars else line[: chars - 1] + "…"
 
 
-def _framed(figure: go.Figure, height: int) -> go.Figure:
+def framed(figure: go.Figure, height: int) -> go.Figure:
+    """A figure with the margins and the legend of all of them; `height` in pixels."""
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},

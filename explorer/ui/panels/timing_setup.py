@@ -47,7 +47,7 @@ def draw(desk: Desk) -> tuple[Entry, Refusal | None]:
             "Variants", names, selection_mode="multi", default=names, key=f"time_{len(names)}",
             format_func=say.plain, persist_state="session",
         )  # fmt: skip
-    where = _remote() if runner == REMOTE else Where(runner=runner)
+    where = remote() if runner == REMOTE else Where(runner=runner)
     experiment = desk.experiment
     entry = Entry(
         source=desk.source, target=experiment.target, sizes=experiment.sizes, function=function,
@@ -64,17 +64,22 @@ def refusal(entry: Entry) -> Refusal | None:
     """Why this can't be timed as far as this machine can tell; None when it may."""
     if not entry.variants:
         return Refusal(what="No variant is picked.", why="A race needs one at least.")
-    if entry.where.runner == REMOTE and not (entry.where.server or entry.where.tracker):
+    return unreachable(entry.where) or workbench.can_time(entry.target, entry.where)
+
+
+def unreachable(where: Where) -> Refusal | None:
+    """What the address of a remote device lacks, or None."""
+    if where.runner == REMOTE and not (where.server or where.tracker):
         return Refusal(
             what="No remote device is named yet.", why="RPC needs the address of a server,"
             " or of a tracker with a key.", do=f"Write HOST:PORT, e.g. {LOOPBACK}.",
         )  # fmt: skip
-    if entry.where.tracker and not entry.where.key:
+    if where.tracker and not where.key:
         return Refusal(
             what="The tracker needs a key.", why="It lends devices by key.",
             do="Write the key that the servers were started with.",
         )  # fmt: skip
-    return workbench.can_time(entry.target, entry.where)
+    return None
 
 
 def told(found: Refusal, runner: str) -> str:
@@ -120,7 +125,7 @@ def _use_llvm() -> None:
     state.do(desks.set_target, "llvm")
 
 
-def _remote() -> Where:
+def remote() -> Where:
     """The form of a remote device."""
     say.alert(RUNNERS[REMOTE].WARNING, "warn")
     with st.container(horizontal=True, vertical_alignment="bottom"):

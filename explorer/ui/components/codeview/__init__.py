@@ -24,12 +24,13 @@ def codeview(
     folds: list[tuple[int, int, str]] | None = None,
     refused: dict[int, str] | None = None,
     pane: str = "",
+    channel: str = "",
 ) -> None:
     """Show `text` ("python", "cuda" or "text"); clicking a line number selects the node there.
 
     `spans` maps node ids to [first, last] lines; `folds` are (first, last, title) ranges shown
     closed; `refused` says under a line why a compiler refused it; `pane` names it for marks sent
-    through `link`.
+    through `link`; `channel` ties it to graphs of that channel instead.
     """
     text = text.rstrip()
     lines = text.splitlines()
@@ -41,6 +42,7 @@ def codeview(
         height=height,
         data={
             "text": text, "lang": lang, "label": label, "height": height, "pane": pane,
+            "channel": channel,
             "refused": {str(n): why for n, why in (refused or {}).items()},
             "spans": spans or {}, "folds": [list(fold) for fold in folds or []], "cut": max(cut, 0),
         },

@@ -8,6 +8,7 @@ export default function ({ data, parentElement }) {
   if (!p) { p = new Pane(box); panes.set(box, p); }
   box.style.height = data.height + "px";
   box.setAttribute("aria-label", data.label);
+  p.quiet();
   p.show(data);
   p.listen();
   return () => p.quiet();
@@ -23,16 +24,18 @@ class Pane {
   }
 
   listen() {
-    this.quiet();
-    window.addEventListener("tse-select", this.onselect);
-    window.addEventListener("tse-hover", this.onhover);
+    const { channel = "" } = this.data;
+    window.addEventListener("tse-select" + channel, this.onselect);
+    window.addEventListener("tse-hover" + channel, this.onhover);
+    if (channel) return;
     window.addEventListener("tse-link", this.onlink);
     if (window.tseLink) this.linked(window.tseLink);
   }
 
   quiet() {
-    window.removeEventListener("tse-select", this.onselect);
-    window.removeEventListener("tse-hover", this.onhover);
+    const { channel = "" } = this.data ?? {};
+    window.removeEventListener("tse-select" + channel, this.onselect);
+    window.removeEventListener("tse-hover" + channel, this.onhover);
     window.removeEventListener("tse-link", this.onlink);
   }
 
@@ -135,7 +138,7 @@ class Pane {
     if (!n || !this.data.spans) return;
     let best = null;
     for (const [node, [a, b]] of Object.entries(this.data.spans)) if (a <= n && n <= b && (!best || b - a <= best.size)) best = { node, size: b - a };
-    if (best) window.dispatchEvent(new CustomEvent("tse-pick", { detail: { node: best.node } }));
+    if (best) window.dispatchEvent(new CustomEvent("tse-pick" + (this.data.channel ?? ""), { detail: { node: best.node } }));
   }
 }
 

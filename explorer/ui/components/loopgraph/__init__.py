@@ -26,13 +26,14 @@ _component = component(Path(__file__).parent, _HTML)
 
 def loopgraph(
     dot: str, *, key: str, height: int, on_pick: Callback, on_action: Callback,
-    label: str = "Loop nest",
+    label: str = "Loop nest", channel: str = "",
 ) -> None:  # fmt: skip
     """Draw a DOT text; `on_pick` and `on_action` run when `pick` or `action` fires.
 
     `pick` is {"node": id or ""}; `action` is {"node", "key"} for a letter, {"node", "op",
     "label"} for a menu item.  Selection, menus and marks come from the `link` component, so that
-    a click does not send the picture again.  Raises ToolMissing when it can't be laid out.
+    a click does not send the picture again.  A graph with a `channel` is looked at only: it marks
+    code panes of that channel and fires nothing.  Raises ToolMissing when it can't be laid out.
     """
     _component(
         key=key,
@@ -41,6 +42,7 @@ def loopgraph(
             "svg": render_svg(dot),
             "height": height,
             "label": label,
+            "channel": channel,
             "sideways": "rankdir=LR" in dot,
         },
         on_pick_change=on_pick,

@@ -1,6 +1,7 @@
-// The loop-nest graph.  data = {svg, height, label, sideways}.
+// The loop-nest graph.  data = {svg, height, label, sideways, channel}.
 // Other components on the page are told through window events; `link` answers with menus and marks:
 //   out "tse-select" {node}, "tse-hover" {node}        in "tse-link" {selected, node, menu, lit}, "tse-pick" {node}
+// A graph with a channel is looked at only: its events have the channel's name behind theirs, and Python hears nothing.
 const graphs = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -12,6 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   root.style.height = data.height + "px";
   g.sideways = data.sideways;
+  g.channel = data.channel;
   g.send = (id) => setTriggerValue("pick", { node: id ?? "" });
   g.act = (what) => setTriggerValue("action", what);
   if (data.svg !== g.text) g.mount(data.svg, data.label);
@@ -37,14 +39,15 @@ class Graph {
 
   listen() {
     this.quiet();
+    window.addEventListener("tse-pick" + this.channel, this.onpick);
+    if (this.channel) return;
     window.addEventListener("tse-link", this.onlink);
-    window.addEventListener("tse-pick", this.onpick);
     if (window.tseLink) this.linked(window.tseLink);
   }
 
   quiet() {
     window.removeEventListener("tse-link", this.onlink);
-    window.removeEventListener("tse-pick", this.onpick);
+    window.removeEventListener("tse-pick" + this.channel, this.onpick);
   }
 
   // Put a new picture in; zoom, scroll and keyboard focus stay where they were.
@@ -114,8 +117,8 @@ class Graph {
     if (id === this.selected) return;
     this.selected = id;
     this.show(id);
-    window.dispatchEvent(new CustomEvent("tse-select", { detail: { node: id } }));
-    this.send(id);
+    window.dispatchEvent(new CustomEvent("tse-select" + this.channel, { detail: { node: id } }));
+    if (!this.channel) this.send(id);
   }
 
   rove(id, focus) {
@@ -153,6 +156,7 @@ class Graph {
 
   // The menu of a node arrives with the answer to its selection; `wanted` remembers who asked.
   askMenu(id) {
+    if (this.channel) return;
     this.rove(id, true);
     this.select(id);
     if (this.link.node === id) this.openMenu(id); else this.wanted = id;
@@ -256,7 +260,7 @@ class Graph {
       const id = at(e);
       if (id === this.hover) return;
       this.hover = id;
-      window.dispatchEvent(new CustomEvent("tse-hover", { detail: { node: id } }));
+      window.dispatchEvent(new CustomEvent("tse-hover" + this.channel, { detail: { node: id } }));
     });
     view.addEventListener("pointerdown", (e) => {
       this.dragged = false;
@@ -291,7 +295,7 @@ class Graph {
     else if (e.key === "m" || e.key === "ContextMenu") this.askMenu(id);
     else if (e.key === "Escape") this.select(null);
     else if (e.key === "+" || e.key === "-") this.zoomBy(e.key === "+" ? 1.2 : 1 / 1.2);
-    else if (/^[a-z]$/.test(e.key) && !"uy".includes(e.key)) { clearTimeout(this.follow); this.select(id); this.act({ node: id, key: e.key }); }
+    else if (!this.channel && /^[a-z]$/.test(e.key) && !"uy".includes(e.key)) { clearTimeout(this.follow); this.select(id); this.act({ node: id, key: e.key }); }
     else if (!e.key.startsWith("Arrow") && e.key !== "Home") return;   // undo, redo and the browser's own keys
     e.preventDefault();
     e.stopPropagation();
