@@ -159,8 +159,7 @@ def begin(path: Path) -> None:
     folder = Folder(path)
     folder.job()
     with _lock:
-        mine = _own.get(path.absolute())
-        if mine is not None and not mine.done():
+        if path.absolute() in _own:
             _wish(folder, "run")
             return
         if folder.running():
@@ -176,8 +175,7 @@ def begin(path: Path) -> None:
 
 def running(path: Path) -> bool:
     """Some process works on it, or is about to."""
-    job = _own.get(path.absolute())
-    return (job is not None and not job.done()) or Folder(path).running()
+    return path.absolute() in _own or Folder(path).running()
 
 
 def pause(path: Path) -> None:
@@ -223,7 +221,7 @@ def stop(path: Path) -> None:
     if _gone(path, OBEYS_S):
         return
     job = _own.get(path.absolute())
-    if job is not None and not job.done():
+    if job is not None:
         job.cancel()
     else:
         _kill(folder)
@@ -249,14 +247,17 @@ def _gone(path: Path, within_s: float) -> bool:
 
 def _ended(folder: Folder, job: Job[Any]) -> None:
     """A process of ours is gone: where it could not say why itself, the events do."""
-    if job.cancelled():
-        return  # `stop` says so
-    error = job.exception()
-    if isinstance(error, UserError):
-        _tell_end(folder, "failed", str(error))
-    elif isinstance(error, WorkerBug):
-        last = str(error).strip().splitlines()[-1]
-        _tell_end(folder, "failed", f"This is a bug of the program, please report it: {last}")
+    try:
+        if job.cancelled():
+            return  # `stop` says so
+        error = job.exception()
+        if isinstance(error, UserError):
+            _tell_end(folder, "failed", str(error))
+        elif isinstance(error, WorkerBug):
+            last = str(error).strip().splitlines()[-1]
+            _tell_end(folder, "failed", f"This is a bug of the program, please report it: {last}")
+    finally:
+        _own.pop(folder.path.absolute(), None)
 
 
 def _tell_end(folder: Folder, how: Ending, reason: str) -> None:

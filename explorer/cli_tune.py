@@ -1,0 +1,301 @@
+"""`tune`: a tuning job begun or resumed, followed to its end, and what came of it.
+
+On a terminal a line that is kept up to date; else the job's events as JSON lines and a summary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from explorer import cli_tune_text, tunes, workbench
+from explorer.cli_inputs import (
+    Usage,
+    check_names,
+    default_names,
+    experiment_of,
+    print_json,
+    read_text,
+    sizes_of,
+)
+from explorer.comparison import ORIGINAL, Question, make
+from explorer.errors import ExperimentError, UserError
+from explorer.experiment import Experiment
+from explorer.model.loaded import Loaded
+from explorer.model.race import HERE, Where
+from explorer.primitives import Step
+from explorer.tuning.folder import RECORDS, Folder, Reader
+from explorer.tuning.job import Runner, Steering, Task, TuneJob
+from explorer.tuning.summary import Summary
+
+LOOK_S = 0.1
+INTERRUPTED = 130
+ON_RESUME = ("trials", "minutes", "without_rule", "with_rule")
+"""What may be given anew when a job goes on."""
+FIXED = (
+    "module", "target", "runner", "func", "size", "with_", "strategy", "cost_model", "seed", "top",
+    "start", "schedule", "rpc", "tracker", "key", "host_triple", "device",
+)  # fmt: skip
+Named = tuple[str, tuple[Step, ...]]
+
+
+def tune(options: argparse.Namespace) -> int:
+    """Run the command.  0 when it ended with a result, 1 without, 130 when it was interrupted."""
+    options.lines = options.json or not sys.stdout.isatty()
+    options.json = options.lines
+    workbench.start()
+    path = Path(options.work_dir).absolute()
+    if options.resume:
+        _prepare_resumed(options, path)
+    else:
+        _refuse_used(path)
+        tunes.new_job(_job(options), path)
+    return _follow(path, lines=options.lines)
+
+
+# The job
+
+
+def _job(options: argparse.Namespace) -> TuneJob:
+    """What the options ask for.  Raises Usage and UserError."""
+    if options.module is None:
+        raise Usage("tune needs a MODULE (or --resume)")
+    experiment = experiment_of(options.module)
+    loaded = workbench.open_source(experiment.source)
+    target = options.target or ("llvm" if options.runner == "llvm" else experiment.target)
+    where = Where(
+        server=options.rpc, tracker=options.tracker, key=options.key, again=options.again,
+        host_triple=options.host_triple, device=options.device,
+    )  # fmt: skip
+    runner = _runner(options, target, where)
+    question = Question(source=experiment.source, target=target)
+    tasks = _tasks(options.func, loaded)
+    given: dict[str, Any] = {
+        "trials": options.trials, "budget_min": options.minutes, "strategy": options.strategy,
+        "cost_model": options.cost_model, "seed": options.seed, "top": options.top,
+    }  # fmt: skip
+    return TuneJob(
+        title=experiment.title or ("" if options.module == "-" else Path(options.module).stem),
+        source=experiment.source, target=target, tasks=tasks, runner=runner, where=where,
+        sizes={**experiment.sizes, **sizes_of(options.size)},
+        rivals=_rivals(options.with_, question, experiment),
+        steering=Steering(
+            without_rules=tuple(options.without_rule), with_rules=tuple(options.with_rule),
+            seeds=_seeds(options, question, experiment, tasks),
+        ),
+        **{name: value for name, value in given.items() if value is not None},
+    )  # fmt: skip
+
+
+def _runner(options: argparse.Namespace, target: str, where: Where) -> Runner:
+    """Where to measure; refuses at once what can't be."""
+    addressed = bool(where.server or where.tracker)
+    runner: Runner = options.runner or ("rpc" if addressed else tunes.usual_runner(target))
+    if runner == "rpc" and not addressed:
+        raise Usage("the runner rpc needs --rpc HOST:PORT, or --tracker HOST:PORT with --key")
+    if runner in ("llvm", "cuda"):
+        name = "local_cuda" if runner == "cuda" else runner
+        refusal = workbench.can_time(target, msgspec.structs.replace(HERE, runner=name))
+        if refusal is not None:
+            do = refusal.do if runner == "llvm" else 'Use --runner "static", "rpc" or "llvm".'
+            raise UserError(refusal.what, refusal.why, do)
+    return runner
+
+
+def _tasks(given: list[str], loaded: Loaded) -> tuple[Task, ...]:
+    """The functions to tune, each with its weight."""
+    names = [f.name for f in loaded.nest.functions if f.kind == "prim" and not f.host]
+    tasks = []
+    for text in given:
+        name, equals, weight = text.partition("=")
+        if name not in names:
+            raise Usage(f"the module has no function {name}; it has {', '.join(names)}")
+        try:
+            share = float(weight) if equals else 1.0
+        except ValueError:
+            share = 0.0
+        if not 0 < share < float("inf"):
+            raise Usage(f"--func takes NAME or NAME=WEIGHT with a positive number, not {text}")
+        tasks.append(Task(name, share))
+    if not names:
+        raise UserError("The module has no function that can be tuned.")
+    return tuple(tasks) or tuple(Task(name) for name in names)
+
+
+def _rivals(
+    given: tuple[str, ...] | None, question: Question, experiment: Experiment
+) -> tuple[Named, ...]:
+    """The variants measured beside; one that can't be made is left out, with a word why."""
+    known = {variant.name: variant.steps for variant in experiment.variants}
+    names = given or default_names(experiment, question.target)
+    check_names(names, known)
+    if not given and workbench.resolve(question.target).kind == "cuda":
+        names = tuple(name for name in names if name != ORIGINAL)  # it has no kernel
+    found: list[Named] = []
+    for name in names:
+        try:
+            found.append((name, known.get(name) or make(question, name).steps))
+        except UserError as error:
+            print(f"{name} is not measured beside: {error}", file=sys.stderr)
+    return tuple(each for each in found if each[1] or each[0] == ORIGINAL)
+
+
+def _seeds(
+    options: argparse.Namespace, question: Question, experiment: Experiment,
+    tasks: tuple[Task, ...],
+) -> tuple[tuple[str, str, tuple[Step, ...]], ...]:  # fmt: skip
+    """Variants whose decisions are tried first, by function."""
+    known = {variant.name: variant.steps for variant in experiment.variants}
+    check_names(options.start, known)
+    named: list[Named] = [(n, known.get(n) or make(question, n).steps) for n in options.start]
+    for file in options.schedule:
+        proposal = workbench.read_schedule(question.source, read_text(file), ())
+        if proposal.refusal is not None:
+            raise UserError.of(proposal.refusal)
+        named.append((Path(file).stem, workbench.steps_of(proposal)))
+    seeds = []
+    for name, steps in named:
+        mine = [
+            (name, task.function, own) for task in tasks
+            if (own := tuple(step for step in steps if step.func() == task.function))
+        ]  # fmt: skip
+        if not mine:
+            raise UserError(
+                f"{name} can't be started from.", "It schedules none of the functions to tune."
+            )
+        seeds += mine
+    return tuple(seeds)
+
+
+def _prepare_resumed(options: argparse.Namespace, path: Path) -> None:
+    """Budget and rules as given anew; anything else belongs to the job.  Raises Usage."""
+    job = Folder(path).job()
+    for name in FIXED:
+        value = getattr(options, name)
+        if not value:
+            continue
+        if name == "module" and experiment_of(value).source == job.source:
+            continue
+        shown = "MODULE" if name == "module" else f"--{name.strip('_').replace('_', '-')}"
+        raise Usage(f"{shown} can't be changed by --resume; start a new job in another folder")
+    tunes.extend(path, trials=options.trials, budget_min=options.minutes)
+    if options.without_rule or options.with_rule:
+        before = Folder(path).control().steering or job.steering
+        steering = msgspec.structs.replace(
+            before, without_rules=tuple(options.without_rule), with_rules=tuple(options.with_rule)
+        )
+        tunes.steer(path, steering)
+
+
+def _refuse_used(path: Path) -> None:
+    if (path / RECORDS).exists() and not (path / "job.json").exists():
+        raise ExperimentError(
+            f"{path} holds a database of another program.",
+            "It would be changed.",
+            f"Import it first: python -m explorer records {path} --import NEW",
+        )
+
+
+# Following it
+
+
+def _follow(path: Path, *, lines: bool) -> int:
+    folder = Folder(path)
+    summary, reader = Summary(folder.job()), Reader(folder)
+    summary.add(reader.news())  # what an earlier process did
+    show = _Lines(summary) if lines else _Bar(summary)
+    interrupted = False
+    tunes.begin(path)
+    try:
+        with _terminated_as_interrupted():
+            while True:
+                running = tunes.running(path)
+                show.news(reader.news())
+                if not running:
+                    break
+                time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        interrupted = True
+        show.say("Stopping ...")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it takes two seconds at most
+        try:
+            tunes.stop(path)
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        show.news(reader.news())
+    show.end(path)
+    end = summary.finished
+    if end is not None and end.how == "failed" and not summary.candidates:
+        raise UserError("The job could not be worked on.", end.reason)
+    if interrupted:
+        return INTERRUPTED
+    found = any(summary.best(task.function) for task in summary.job.tasks)
+    return 0 if found and (end is None or end.how != "failed") else 1
+
+
+class _Lines:
+    """Every event as a line of JSON, then one with the summary."""
+
+    def __init__(self, summary: Summary) -> None:
+        self._summary = summary
+
+    def news(self, events: list[Any]) -> None:
+        """Print them."""
+        self._summary.add(events)
+        for event in events:
+            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+        sys.stdout.flush()
+
+    def say(self, words: str) -> None:
+        """For people only."""
+
+    def end(self, path: Path) -> None:
+        """Print the summary."""
+        print_json({"summary": cli_tune_text.summary(self._summary, path)}, compact=True)
+
+
+class _Bar:
+    """One line on the terminal, kept up to date; then a table."""
+
+    def __init__(self, summary: Summary) -> None:
+        self._summary = summary
+        self._shown = ""
+
+    def news(self, events: list[Any]) -> None:
+        """Bring the line up to date."""
+        self._summary.add(events)
+        self.say(cli_tune_text.progress(self._summary, time.time()))
+
+    def say(self, words: str) -> None:
+        """Put words in place of the line."""
+        if words != self._shown:
+            sys.stderr.write("\r" + words.ljust(len(self._shown)))
+            sys.stderr.flush()
+            self._shown = words
+
+    def end(self, path: Path) -> None:
+        """Leave the line and print what came of it."""
+        sys.stderr.write("\n")
+        print(cli_tune_text.report(self._summary, path))
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM stops and keeps, as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
