@@ -116,6 +116,11 @@ class Folder:
                 line = b"\n" + line  # what a crash left stays a line of its own
             file.write(line)
 
+    def sync(self) -> None:
+        """Let what was told outlive the machine."""
+        with contextlib.suppress(FileNotFoundError), open(self.path / "events.jsonl", "rb") as file:
+            os.fsync(file.fileno())
+
     # Everybody
 
     def running(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import tvm_ffi
 from tvm import ir, s_tir, tirx
 from tvm.s_tir import meta_schedule as ms
 
@@ -24,8 +25,11 @@ from explorer.engine.targets import tvm_target
 from explorer.engine.trace import plain
 from explorer.engine.tuning import finals
 from explorer.engine.tuning.maker import make
-from explorer.engine.tuning.orders import Gene
 from explorer.engine.tuning.measure import measure
+from explorer.engine.tuning.orders import Gene
+from explorer.engine.tuning.space import Rejected
+from explorer.engine.tuning.static import predict
+from explorer.engine.tuning.subject import Job, Subject
 from explorer.engine.tuning.talk import (
     Answer,
     Build,
@@ -44,14 +48,15 @@ from explorer.engine.tuning.talk import (
     Referred,
     Run,
 )
-from explorer.engine.tuning.space import Rejected
-from explorer.engine.tuning.static import predict
-from explorer.engine.tuning.subject import Job, Subject
 from explorer.experiment import Variant
 from explorer.runners import Connection, Unreachable
 
 SESSION_S = 86400.0
 """After this a server ends a session by itself."""
+NO_TRIPLE = (
+    "The server can't tell its processor (its TVM has no LLVM), so the host code can't be built "
+    "for it: give its LLVM triple."
+)
 
 
 class Attempts:
@@ -102,10 +107,9 @@ class Attempts:
                 return Built(reason=mod, by="the explorer")
         else:
             try:
-                mod, trace = self.candidate(subject, order.gene)
+                mod, record = self.candidate(subject, order.gene)
             except Rejected as rejected:
                 return Built(reason=rejected.reason, by=rejected.by)
-            record = _record(subject, trace) if self.job.measures else ""
         predicted_us = None
         if self.job.target.kind == "cuda":
             # Its own word on launch limits and NVRTC's on the text come with the prediction.
@@ -126,14 +130,16 @@ class Attempts:
             except LOWERING_ERRORS as failure:
                 by = "LLVM" if "LLVM" in str(failure) else "TVM"
                 return Built(reason=_why(mod, failure), by=by)
-        return Built(record=record, predicted_us=predicted_us)
+        return Built(record=record if self.job.measures else "", predicted_us=predicted_us)
 
-    def candidate(self, subject: Subject, gene: Gene) -> tuple[ir.IRModule, s_tir.Trace]:
-        """The module of a candidate, its function under its own name.  Raises Rejected."""
+    def candidate(self, subject: Subject, gene: Gene) -> tuple[ir.IRModule, str]:
+        """The module of a candidate, its function under its own name, and TVM's record of it.
+
+        Raises Rejected.
+        """
         sch = subject.space.schedule(gene.design, gene.decisions, gene.trace)
-        name = subject.function
-        func = sch.mod["main"].with_attr("global_symbol", name)
-        return ir.IRModule({name: func}), sch.trace
+        func = sch.mod["main"].with_attr("global_symbol", subject.function)
+        return ir.IRModule({subject.function: func}), _record(subject, sch.trace)
 
     def rival(self, function: str, name: str) -> ir.IRModule | str:
         """The module of a rival, or why there is none."""
@@ -161,7 +167,15 @@ class Attempts:
         except Unreachable as why:
             return Connected(failed=str(why))
         self.connection, self.tracks = found, {}
-        return Connected(name=found.name, driver=found.driver, triple=found.triple)
+        if not self.job.remote:
+            return Connected()
+        own = str(tvm_ffi.get_global_func("target.llvm_get_system_triple")())
+        triple = self.job.job.where.host_triple or found.triple
+        if not triple:
+            return Connected(failed=NO_TRIPLE)
+        return Connected(
+            triple="" if triple == own else triple, link=race_build.can_link(triple, own)
+        )
 
     def _run(self, order: Run) -> Ran:
         track = self._track(order.function)

@@ -70,6 +70,11 @@ class Job:
             material.fill(1)
         return Subject(function, space, material)
 
+    def steered(self, subject: Subject, known: tuple[Design, ...], steering: Steering) -> Subject:
+        """The same function with another steering.  Raises UserError."""
+        space = Space(self.start, subject.function, self.target, self.job, known, steering)
+        return Subject(subject.function, space, subject.material)
+
 
 def _devices(job: TuneJob, target: Target) -> tuple[Runner | None, tuple[Place, ...]]:
     if job.runner == "static":

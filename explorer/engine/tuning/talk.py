@@ -100,12 +100,15 @@ class Built(msgspec.Struct, frozen=True, tag="built", kw_only=True):
 
 
 class Connected(msgspec.Struct, frozen=True, tag="connected", kw_only=True):
-    """The device answered, or `failed` says why not; `triple` is a remote host's processor."""
+    """The device answered, or `failed` says why not.
+
+    `triple` is a remote host's processor, "" when it is the same as ours; with `link` the C++
+    compiler here makes libraries for it.
+    """
 
     failed: str = ""
-    name: str = ""
-    driver: str = ""
     triple: str = ""
+    link: bool = False
 
 
 class Ran(msgspec.Struct, frozen=True, tag="ran", kw_only=True):
@@ -133,9 +136,13 @@ class Referred(msgspec.Struct, frozen=True, tag="referred"):
 
 
 class Raced(msgspec.Struct, frozen=True, tag="raced"):
-    """The race; candidates are called by their ids."""
+    """The race: rows of the candidates, then of the rivals, in the order asked for.
+
+    `records` are TVM's records of the candidates, without times.
+    """
 
     heat: Heat
+    records: dict[int, str]
 
 
 class Emulated(msgspec.Struct, frozen=True, tag="emulated"):
