@@ -15,7 +15,6 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,7 @@ GONE_S = 0.4
 LOOK_S = 0.02
 
 _lock = threading.Lock()
-_own: dict[Path, Job[Any]] = {}
+_own: dict[Path, Job[Finished]] = {}
 """The jobs that run below this program."""
 _read: dict[Path, tuple[Reader, Summary]] = {}
 
@@ -245,7 +244,7 @@ def _gone(path: Path, within_s: float) -> bool:
     return True
 
 
-def _ended(folder: Folder, job: Job[Any]) -> None:
+def _ended(folder: Folder, job: Job[Finished]) -> None:
     """A process of ours is gone: where it could not say why itself, the events do."""
     try:
         if job.cancelled():

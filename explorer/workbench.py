@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -26,6 +25,7 @@ from explorer.model.target import Target
 from explorer.model.view import Exported, Proposal, View
 from explorer.primitives import AnyStep, Step
 from explorer.runners import RUNNERS, chosen
+from explorer.tuning.events import Finished
 from explorer.tuning.records import Imported, Records
 from explorer.worker import client
 
@@ -148,12 +148,12 @@ def race(
     )  # fmt: skip
 
 
-def tune(path: str) -> client.Job[Any]:
+def tune(path: str) -> client.Job[Finished]:
     """Begin to work on the tuning job in a folder, or go on with it; its events tell what happens.
 
     `explorer.tunes` keeps account of these jobs.
     """
-    return client.keep_at("tune", object, path)
+    return client.keep_at("tune", Finished, path)
 
 
 def candidate(path: str, id: int) -> Proposal:

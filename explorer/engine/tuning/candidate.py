@@ -14,6 +14,7 @@ from explorer.engine.replay import replay
 from explorer.engine.targets import cuda_tags
 from explorer.engine.trace import plain
 from explorer.engine.tuning.database import Files
+from explorer.engine.tuning.orders import Gene
 from explorer.engine.tuning.performed import Performed, performed
 from explorer.engine.tuning.records import load_workloads, only_function
 from explorer.engine.tuning.same import same
@@ -66,7 +67,7 @@ def _told(folder: Folder, id: int) -> tuple[Candidate, tuple[Design, ...]]:
 def _made_again(space: Space, live: Live, found: Candidate) -> Performed:
     """The whole trace, postprocessing included, as far as it goes."""
     try:
-        sch = space.replay(found.design, found.decisions, found.trace)
+        sch = space.replay(Gene(found.design, found.decisions, found.trace))
     except Rejected:  # a decision does not apply: as far as the trace itself goes
         trace = _undone(space, found)
         return performed(live, found.function, trace, space.workload)

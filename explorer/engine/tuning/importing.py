@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from tvm import ir, tirx
 
+from explorer.engine.isolate import Died, isolated
 from explorer.engine.load import module
 from explorer.engine.refuse import REFUSALS
 from explorer.engine.tuning.database import Files, lines, record_of, trace_of
@@ -21,6 +22,8 @@ from explorer.model.loaded import Source
 from explorer.tuning.events import Candidate
 from explorer.tuning.folder import RECORDS, WORKLOADS, Folder
 from explorer.tuning.records import Imported, TuningRecord
+
+FIT_TIMEOUT_S = 120.0
 
 
 def import_records(path: str, into: str, source: Source | None = None) -> Imported:
@@ -120,17 +123,35 @@ def _write_database(
         for workload in workloads.values():
             digest, text = workload.as_json()
             file.write(msgspec.json.encode([str(digest), str(text)]) + b"\n")
-    unfit = 0
+    bodies = [[in_todays_names(trace_of(data)), *data[1][1:]] for _, data in records]
+    fit = _fit(
+        [(workloads[r.workload], body) for (r, _), body in zip(records, bodies, strict=True)]
+    )
     with open(into / RECORDS, "wb") as file:
-        for record, data in records:
-            body = [in_todays_names(trace_of(data)), *data[1][1:]]
+        for at in fit:
+            line = [places[records[at][0].workload], bodies[at]]
+            file.write(msgspec.json.encode(line) + b"\n")
+    return len(records) - len(fit)
+
+
+def _fit(records: list[tuple[Any, list[Any]]]) -> list[int]:
+    """Which records TVM reads.  It performs their traces: in a process of its own."""
+    from tvm.s_tir.meta_schedule import database
+
+    def work() -> list[int]:
+        found = []
+        for at, (workload, body) in enumerate(records):
             try:
-                database.TuningRecord.from_json(body, workloads[record.workload])
+                database.TuningRecord.from_json(body, workload)
             except REFUSALS:
-                unfit += 1
                 continue
-            file.write(msgspec.json.encode([places[record.workload], body]) + b"\n")
-    return unfit
+            found.append(at)
+        return found
+
+    try:
+        return isolated(work, list[int], FIT_TIMEOUT_S)
+    except Died:
+        return []
 
 
 def _event(number: int, function: str, record: TuningRecord, data: list[Any]) -> Candidate:
