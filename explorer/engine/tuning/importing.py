@@ -51,7 +51,7 @@ def import_records(path: str, into: str, source: Source | None = None) -> Import
     unfit = _write_database(Path(into), {n: mods[n] for n in names}, mine)
     if unfit:
         left_out.append(
-            f"{unfit} records are kept as candidates only: TVM 0.27 itself can't read them."
+            f"{unfit} of them are kept as candidates only: TVM 0.27 itself can't read them."
         )
     folder = Folder(Path(into))
     for at, (record, data) in enumerate(mine, start=1):
