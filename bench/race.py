@@ -23,10 +23,10 @@ import tvm
 from tvm import tirx
 from tvm.target import Target
 
+from explorer.engine.isolate import forking
 from explorer.engine.load import module
 from explorer.engine.lower import only
 from explorer.engine.race import race
-from explorer.engine.race_lane import forking
 from explorer.experiment import Variant
 from explorer.model.loaded import Source
 from explorer.model.race import Method

@@ -32,7 +32,7 @@ def build_llvm(mod: ir.IRModule, nest: Nest) -> Build:
                 FunctionBuild(name=function.name, status="built", check=NO_KERNEL, time=UNTIMED)
             )
         except LOWERING_ERRORS as failure:
-            reason = _reason(function, failure)
+            reason = not_for_processor(function, failure)
             functions.append(FunctionBuild(name=function.name, status="no_kernel", reason=reason))
             findings.append(
                 Finding(
@@ -55,7 +55,8 @@ def _source(mod: ir.IRModule, name: str) -> str:
     return str(built.inspect_source("ll"))
 
 
-def _reason(function: Function, failure: Exception) -> str:
+def not_for_processor(function: Function, failure: Exception) -> str:
+    """Why a function has no code for a processor, in words."""
     axes = {node.binding for node in function.nodes if isinstance(node, Loop) and node.binding}
     if axes:
         return f"Loops are bound to {', '.join(sorted(map(str, axes)))}: a CPU has no such axes."

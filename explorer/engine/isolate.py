@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from typing import TypeVar
 import msgspec
 
 T = TypeVar("T")
+
+forking = threading.Lock()
+"""Held while a process is forked and while TVM compiles in another thread: a fork in the middle of
+LLVM's work would leave the new process with LLVM's locks taken."""
 
 
 class Died(Exception):
@@ -25,10 +30,11 @@ def isolated(work: Callable[[], T], kind: type[T], timeout_s: float) -> T:
     receive, send = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
-    pid = os.fork()
-    if pid == 0:
-        os.close(receive)
-        _answer(work, send)
+    with forking:
+        pid = os.fork()
+        if pid == 0:
+            os.close(receive)
+            _answer(work, send)
     os.close(send)
     data, ended = bytearray(), False
     deadline = time.monotonic() + timeout_s

@@ -11,10 +11,11 @@ from tvm.support import tar
 
 from explorer.emulator import compiler as cc
 from explorer.engine.build import build_module
+from explorer.engine.build_llvm import not_for_processor
 from explorer.engine.failures import last_line
 from explorer.engine.lower import LOWERING_ERRORS, only
-from explorer.engine.race_lane import forking
-from explorer.engine.replay import replay
+from explorer.engine.race_line import NotLoaded
+from explorer.engine.replay import State, replay
 from explorer.engine.targets import tvm_target
 from explorer.experiment import Variant
 from explorer.model.loaded import Source
@@ -29,53 +30,70 @@ class Starter:
     name: str
     mod: ir.IRModule | None = None
     reason: str = ""
+    state: State | None = None
+    """Where the module is from, for words about it."""
 
 
 def starters(
     source: Source, variants: tuple[Variant, ...], target: Target, sizes: dict[str, int],
     function: str,
 ) -> dict[str, list[Starter]]:  # fmt: skip
-    """The variants of each function that some variant builds (or of `function`), in order."""
-    made: list[tuple[str, ir.IRModule, dict[str, FunctionBuild], str]] = []
+    """The variants of each function that some variant builds (or of `function`), in order.
+
+    CUDA variants are built far enough to know that there is a kernel; code is made where it runs.
+    """
+    made: list[tuple[str, State, dict[str, FunctionBuild], str]] = []
     for variant in variants:
         done = replay(source, variant.steps)
         refusal = done.refusals[0].sentence() if done.refusals else ""
-        built = build_module(done.live.mod, done.state.nest, target, sizes)
-        made.append(
-            (variant.name, done.live.mod, {each.name: each for each in built.functions}, refusal)
-        )
+        if target.kind == "llvm":
+            functions = _for_processor(done.live.mod)
+        else:
+            functions = build_module(done.live.mod, done.state.nest, target, sizes).functions
+        made.append((variant.name, done.state, {each.name: each for each in functions}, refusal))
     names: dict[str, None] = {function: None} if function else {}
     if not function:
-        for _, _, functions, _ in made:
-            names |= {name: None for name, each in functions.items() if each.status != "skipped"}
+        for _, _, known, _ in made:
+            names |= {name: None for name, each in known.items() if each.status != "skipped"}
     return {
-        name: [_starter(variant, mod, functions.get(name), refusal)
-               for variant, mod, functions, refusal in made]
+        name: [_starter(variant, state, known.get(name), refusal)
+               for variant, state, known, refusal in made]
         for name in names
     }  # fmt: skip
 
 
-def _starter(
-    variant: str, mod: ir.IRModule, function: FunctionBuild | None, refusal: str
-) -> Starter:
+def _for_processor(mod: ir.IRModule) -> tuple[FunctionBuild, ...]:
+    """Every PrimFunc has code for a processor, until its build says otherwise."""
+    return tuple(
+        FunctionBuild(
+            name=str(var.name_hint),
+            status="built" if isinstance(func, tirx.PrimFunc) else "skipped",
+        )
+        for var, func in mod.functions_items()
+    )
+
+
+def _starter(variant: str, state: State, function: FunctionBuild | None, refusal: str) -> Starter:
     if refusal:
         return Starter(variant, reason=f"A step does not apply. {refusal}")
     if function is None:
         return Starter(variant, reason="This variant has no such function.")
     if function.status != "built":
         return Starter(variant, reason=f"Not built. {function.reason}")
-    return Starter(variant, mod)
+    return Starter(variant, state.live.mod, state=state)
 
 
-def compile_for(starter: Starter, function: str, target: Target, triple: str) -> Any:
-    """The runtime module of a variant, or None with its `reason` set."""
+def compile_for(starter: Starter, function: str, target: Target, triple: str = "") -> Any:
+    """The runtime module of a variant.  Raises NotLoaded."""
     assert starter.mod is not None
-    with forking:
-        try:
-            return tirx.build(only(starter.mod, function), target=tvm_target(target, triple))
-        except LOWERING_ERRORS as failure:
-            starter.reason = f"Not built for the device. {last_line(str(failure))}"
-            return None
+    try:
+        return tirx.build(only(starter.mod, function), target=tvm_target(target, triple))
+    except LOWERING_ERRORS as failure:
+        if target.kind == "llvm" and starter.state is not None:
+            shown = starter.state.nest.function(function)
+            if shown is not None:
+                raise NotLoaded(f"Not built. {not_for_processor(shown, failure)}") from None
+        raise NotLoaded(f"Not built for the device. {last_line(str(failure))}") from None
 
 
 def export(built: Any, folder: Path, name: str, *, link: bool) -> Path:
@@ -85,11 +103,10 @@ def export(built: Any, folder: Path, name: str, *, link: bool) -> Path:
     the server links with a C++ compiler of its own.
     """
     path = folder / f"{name}{'.so' if link else '.tar'}"
-    with forking:
-        if link:
-            built.export_library(str(path))
-        else:
-            built.export_library(str(path), fcompile=tar.tar)
+    if link:
+        built.export_library(str(path))
+    else:
+        built.export_library(str(path), fcompile=tar.tar)
     return path
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from explorer.engine.race_lane import Gone, Lane
+from explorer.engine.race_line import NotLoaded
 from explorer.engine.race_material import PLANS, Material
-from explorer.model.analysis import Roofline, Work
+from explorer.model.analysis import Work
 from explorer.model.race import Heat, Method, Provenance, Row
-from explorer.race.bound import impossible
+from explorer.race.bound import Bound, impossible
 from explorer.race.interval import QUICK, RESAMPLES, median_interval, spread
 from explorer.race.rounds import MOST_ROUNDS, Samples, calls, enough, order
 from explorer.race.verdict import LEAST_ROUNDS, verdicts, winner
@@ -31,13 +32,29 @@ SHOW_S = 0.4
 
 
 @dataclass
+class Track:
+    """A process for some of the entries, and how to get at it again once it is gone."""
+
+    open: Callable[[], Lane]
+    load: Callable[[Lane, int], None]
+    """Make a variant ready there.  Raises Gone, NotLoaded."""
+    lane: Lane | None = None
+
+
+@dataclass
 class Entry:
-    """A variant in this heat: what it ran, and why it stopped, if it did."""
+    """A variant in this heat: what it ran, and why it stopped, if it did.
+
+    `library` names the library that a baseline calls, "" for a variant.
+    """
 
     number: int
     name: str
+    track: Track
+    library: str = ""
     samples: Samples = field(default_factory=Samples)
     guess_us: float = 0.0
+    loaded: bool = False
     reason: str = ""
     wrong: str = ""
 
@@ -47,12 +64,12 @@ class Entry:
         return not self.reason and not self.wrong
 
 
-@dataclass
-class Track:
-    """How to get at the device again: a new process, with these variants loaded."""
+@dataclass(frozen=True)
+class Known:
+    """What is known of the work without running it."""
 
-    open: Callable[[], Lane]
-    load: Callable[[Lane, int], None]
+    work: Work | None = None
+    bound: Bound | None = None
 
 
 class DeviceLost(Exception):
@@ -60,29 +77,30 @@ class DeviceLost(Exception):
 
 
 class HeatRun:
-    """Runs the variants of one function on one device.  `show` gets every intermediate heat."""
+    """Runs the variants of one function on one device.
+
+    `show` gets every intermediate heat; `known` is asked once the first figure has been shown.
+    """
 
     def __init__(
-        self, material: Material, entries: list[Entry], track: Track, method: Method,
-        place: Provenance, work: Work | None, bound: Roofline | None, l2_bytes: int | None,
-        show: Callable[[Heat], None],
+        self, material: Material, entries: list[Entry], method: Method, place: Provenance,
+        show: Callable[[Heat], None], known: Callable[[], Known] = Known,
     ) -> None:  # fmt: skip
-        self.material, self.entries, self.track = material, entries, track
+        self.material, self.entries = material, entries
         self.method, self.place = method, place
-        self.work, self.bound, self.l2_bytes = work, bound, l2_bytes
-        self.show = show
-        self.lane: Lane | None = None
+        self.show, self._find_known = show, known
+        self.known = Known()
         self.lost = ""
         self.rounds = 0
         self._shown_s = 0.0
         self._aside_s = 0.0
         """Spent on the reference and on what broke down, which is not timing."""
 
-    def run(self, lane: Lane) -> Heat:
-        """All rounds.  `lane` is a process on the device that has loaded nothing yet."""
-        self.lane = lane
+    def run(self) -> Heat:
+        """All rounds.  Raises Gone when a track of variants can't even be opened."""
         try:
-            self._load()
+            for entry in self.entries:
+                self._first_look(entry)
             self._race()
         except DeviceLost as lost:
             self.lost = str(lost)
@@ -90,14 +108,38 @@ class HeatRun:
                 if entry.running:
                     entry.reason = f"The device was lost: {self.lost}."
         finally:
-            if self.lane is not None:
-                self.lane.close()
+            for entry in self.entries:
+                if entry.track.lane is not None:
+                    entry.track.lane.close()
+                    entry.track.lane = None
         return self.heat(final=True)
+
+    def _first_look(self, entry: Entry) -> None:
+        """Load it and call it once: this warms up, and shows a figure before the next is built."""
+        if not entry.running:
+            return
+        track = entry.track
+        if track.lane is None:
+            try:
+                track.lane = track.open()
+            except Gone as gone:
+                if not entry.library:
+                    raise
+                entry.reason = f"It can't be used: {gone}."
+                return
+        self._load(entry)
+        if entry.running:
+            entry.guess_us = self._turn(entry, 0, 1, FIRST_TURN_S) or 0.0
+            self._tell(now=True)
 
     def _race(self) -> None:
         started = time.monotonic()
-        for plan in range(len(PLANS)):
-            self._round(plan, warm_up=plan == 0)
+        self.known = self._find_known()
+        for plan in range(1, len(PLANS)):
+            self.material.fill(plan)
+        self._aside_s += time.monotonic() - started
+        for plan in range(1, len(PLANS)):
+            self._round(plan)
         self._tell(now=True)
         if self.material.ready is None:
             before = time.monotonic()
@@ -118,23 +160,18 @@ class HeatRun:
             checked += 1
             self._tell()
 
-    def _round(self, plan: int, *, warm_up: bool = False) -> None:
+    def _round(self, plan: int) -> None:
         """A turn for everyone who still runs, in an order of its own."""
         running = self._running()
         for at in order(len(running), self.rounds, self.method.seed):
             entry = running[at]
-            if warm_up:
-                first = self._turn(entry, plan, 1, FIRST_TURN_S)
-                entry.guess_us = first or 0.0
-                continue
             count = calls(entry.guess_us, self.method.cache)
             limit_s = max(LEAST_TURN_S, SLOWER * entry.guess_us * (count + 2) / 1e6)
             self._turn(entry, plan, count, limit_s, keep=True)
-        if not warm_up:
-            for entry in running:  # a round without one is a gap in its row of samples
-                if len(entry.samples.times_us) <= self.rounds:
-                    entry.samples.add(float("nan"), False, 0)
-            self.rounds += 1
+        for entry in running:  # a round without one is a gap in its row of samples
+            if len(entry.samples.times_us) <= self.rounds:
+                entry.samples.add(float("nan"), False, 0)
+        self.rounds += 1
 
     def _turn(
         self, entry: Entry, plan: int, count: int, limit_s: float, *, keep: bool = False
@@ -144,9 +181,9 @@ class HeatRun:
             return None
         before = time.monotonic()
         try:
-            assert self.lane is not None
+            assert entry.track.lane is not None
             flush = self.method.cache == "flushed"
-            told = self.lane.turn(entry.number, plan, count, flush, limit_s)
+            told = entry.track.lane.turn(entry.number, plan, count, flush, limit_s)
         except Gone as gone:
             entry.reason = f"Its run failed: {gone}."
             self._again(entry)
@@ -160,29 +197,40 @@ class HeatRun:
         return told.us
 
     def _again(self, culprit: Entry) -> None:
-        """A new process for the others.  Raises DeviceLost."""
-        self.lane = None
-        if not self._running():
+        """A new process for the others of its track.  Raises DeviceLost."""
+        track = culprit.track
+        track.lane = None
+        left = [e for e in self.entries if e.track is track and e.running and e.loaded]
+        waiting = any(e.track is track and e.running and not e.loaded for e in self.entries)
+        if not left and not waiting:
             return
         try:
-            self.lane = self.track.open()
-            self._load()
+            track.lane = track.open()
         except Gone as gone:
-            self.lane = None
+            track.lane = None
             why = culprit.reason.removeprefix("Its run failed: ").rstrip(".")
             culprit.reason = ""
             raise DeviceLost(f"{why}, and then {gone}") from None
+        for entry in left:
+            if not self._load(entry):
+                return  # which has loaded the others, too
 
-    def _load(self) -> None:
-        """Load everyone who runs; one that can't be loaded is out.  Raises DeviceLost, Gone."""
-        for entry in self._running():
-            assert self.lane is not None
-            try:
-                self.track.load(self.lane, entry.number)
-            except Gone as gone:
-                entry.reason = f"It can't be loaded on the device: {gone}."
-                self._again(entry)
-                return
+    def _load(self, entry: Entry) -> bool:
+        """Make it ready on its track; one that can't be is out.  Raises DeviceLost.
+
+        False when the process did not survive that.
+        """
+        assert entry.track.lane is not None
+        try:
+            entry.track.load(entry.track.lane, entry.number)
+            entry.loaded = True
+        except NotLoaded as why:
+            entry.reason = str(why)
+        except Gone as gone:
+            entry.reason = f"It can't be loaded on the device: {gone}."
+            self._again(entry)
+            return False
+        return True
 
     def _running(self) -> list[Entry]:
         return [entry for entry in self.entries if entry.running]
@@ -200,33 +248,40 @@ class HeatRun:
         measured = {row.variant for row in rows if row.status == "measured"}
         rounds = {e.name: e.samples.rounds() for e in self.entries if e.name in measured}
         found = verdicts(rounds) if final else ()
+        variants = [e.name for e in self.entries if e.name in measured and not e.library]
+        bound = self.known.bound
         return Heat(
             function=self.material.name, place=self.place, rows=rows, verdicts=found,
-            winner=winner(list(rounds), found), lost=self.lost, final=final,
+            winner=winner(variants, found), lost=self.lost, final=final,
+            roof=None if bound is None else bound.roof,
         )  # fmt: skip
 
     def _row(self, entry: Entry, final: bool) -> Row:
         samples = entry.samples.counted()
         check = self.material.check(entry.wrong, len(samples))
+        work, bound = self.known.work, self.known.bound
         row = Row(
-            variant=entry.name, status="not_measured", reason=entry.reason, check=check,
-            bound_us=None if self.bound is None else self.bound.bound_us,
+            variant=entry.name, library=entry.library, status="not_measured", reason=entry.reason,
+            check=check, bound_us=None if bound is None else bound.us,
         )  # fmt: skip
         if entry.wrong:
             reason = f"Its result is wrong, so its time means nothing: {entry.wrong}"
             return msgspec.structs.replace(row, reason=reason)
-        if entry.reason or not len(samples):
-            return row if entry.reason else msgspec.structs.replace(row, reason="Not run yet.")
+        if entry.reason:
+            return row
+        if not len(samples):
+            if final or not entry.guess_us:
+                return msgspec.structs.replace(row, reason="Not run yet.")
+            return msgspec.structs.replace(row, status="measured", median_us=entry.guess_us, runs=1)
         found = median_interval(samples, resamples=RESAMPLES if final else QUICK)
-        fault = impossible(found.mid, self.bound, self.method.cache, self.l2_bytes)
-        if fault:
+        if fault := impossible(found.mid, bound):
             return msgspec.structs.replace(row, reason=fault)
         rates: dict[str, Any] = {}
-        if self.work is not None and found.mid > 0:
-            moved = self.work.read_bytes + self.work.written_bytes
-            rates = {"gflops": self.work.flops / found.mid / 1e3, "gbs": moved / found.mid / 1e3}
-        if self.bound is not None:
-            rates["bound_share"] = self.bound.bound_us / found.mid
+        if work is not None and found.mid > 0:
+            moved = work.read_bytes + work.written_bytes
+            rates = {"gflops": work.flops / found.mid / 1e3, "gbs": moved / found.mid / 1e3}
+        if bound is not None:
+            rates["bound_share"] = bound.us / found.mid
         return msgspec.structs.replace(
             row, status="measured", median_us=found.mid, low_us=found.low, high_us=found.high,
             spread=spread(samples), runs=entry.samples.calls, rounds=len(samples),

@@ -1,4 +1,4 @@
-"""One device as the race sees it: a process that runs variants there, ended when it hangs."""
+"""A process that runs variants as the race sees it: started, given orders, ended when it hangs."""
 
 from __future__ import annotations
 
@@ -6,24 +6,17 @@ import contextlib
 import os
 import signal
 import socket
-import threading
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
-from explorer.engine import race_track
-from explorer.engine.race_material import Material
-from explorer.engine.race_track import PACKET_BYTES, Order, Told
-from explorer.model.race import Where
-from explorer.runners import Place, Runner
+from explorer.engine import race_line
+from explorer.engine.isolate import forking
+from explorer.engine.race_line import PACKET_BYTES, Make, NotLoaded, Order, Told
 
 HELLO_S = 60.0
 LOAD_S = 60.0
-
-forking = threading.Lock()
-"""Held while a process is forked and while TVM compiles: a fork in the middle of LLVM's work would
-leave the new process with LLVM's locks taken."""
+"""For building and loading one variant."""
 
 
 class Gone(Exception):
@@ -41,8 +34,7 @@ class Lane:
     """Start it, load variants, give turns.  Every method but `close` raises Gone."""
 
     def __init__(
-        self, runner: Runner, place: Place, where: Where, session_s: float, material: Material,
-        modules: dict[int, Any], *, allow: Callable[[str], str] = lambda device: "",
+        self, make: Make, *, allow: Callable[[str], str] = lambda device: "",
         hello_s: float = HELLO_S,
     ) -> None:  # fmt: skip
         """`allow` says why the device of that name is not to be used, or ""."""
@@ -54,7 +46,7 @@ class Lane:
             self._pid = os.fork()
             if self._pid == 0:
                 ours.close()
-                race_track.run(theirs, runner, place, where, session_s, material, modules)
+                race_line.run(theirs, make)
         theirs.close()
         self.hello = self._hear(hello_s)
         while self.hello.waits:
@@ -65,9 +57,11 @@ class Lane:
             self.hello = self._hear(hello_s)
         self.device = self.hello.device
 
-    def load(self, variant: int, file: str | None = None) -> None:
-        """Load a variant's module, or the file it was exported to."""
-        self._ask(Order("load", variant, file or ""), LOAD_S)
+    def load(self, variant: int, file: str = "") -> None:
+        """Build and load a variant, or load the file it was exported to.  Raises NotLoaded."""
+        told = self._ask(Order("load", variant, file), LOAD_S)
+        if told.refused:
+            raise NotLoaded(told.refused)
 
     def turn(self, variant: int, plan: int, calls: int, flush: bool, timeout_s: float) -> Told:
         """One turn of a variant."""

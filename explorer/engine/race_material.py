@@ -63,9 +63,17 @@ class Material:
         self._state = np.frombuffer(mmap.mmap(-1, 1), np.uint8)
         self.ready: Ready | None = None
         self._making = threading.Lock()
-        for plan, starts in zip(PLANS, self.start, strict=True):
-            for to, values in zip(starts, self.arrays.start(plan, 0), strict=True):
+        self._filled: set[int] = set()
+        self.fill(0)
+
+    def fill(self, plan: int) -> None:
+        """Make the inputs of that plan, unless they are there: the first figure needs one only."""
+        with self._making:
+            if plan in self._filled:
+                return
+            for to, values in zip(self.start[plan], self.arrays.start(PLANS[plan], 0), strict=True):
                 to[...] = values.reshape(to.shape)
+            self._filled.add(plan)
 
     @property
     def needs_reference_first(self) -> bool:
@@ -92,6 +100,8 @@ class Material:
                     lines = str(died).strip().splitlines()
                     self.ready = Ready(False, f"the reference ended early: {lines[-1]}")
                 self._state[0] = self.ready.made
+                if self.ready.made:
+                    self._filled |= set(range(len(PLANS)))
             return self.ready
 
     def wrong(self, plan: int, results: list[np.ndarray | None]) -> str:

@@ -41,6 +41,8 @@ class Method(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float = 5.0
     cache: Cache = "warm"
     seed: int = 0
+    baselines: bool = False
+    """Race what installed libraries (`explorer.baselines`) offer for the same work, too."""
 
 
 HERE = Where()
@@ -53,11 +55,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     `low_us` to `high_us` is the 95 % bootstrap interval of the median; `spread` the distance
     between the quartiles as a share of the median.  `runs` counts timed calls, `samples_us` are
-    the means of each round's calls.  `bound_us` is the roofline bound, `bound_share` how much of
-    it was reached.  `check` is about the outputs of the timed runs.
+    the means of each round's calls.  `bound_us` is the roofline bound for the way it was timed (see
+    `Roof`), `bound_share` how much of it was reached.  `check` is about the outputs of the timed
+    runs.  While a race runs, the figure of one call stands without an interval.
     """
 
     variant: str
+    library: str = ""
+    """Library and version of a baseline, "" for a variant."""
     status: Literal["measured", "not_measured"]
     reason: str = ""
     median_us: float | None = None
@@ -107,10 +112,30 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """Clock, temperature, throttling, other load: what may have disturbed the times."""
 
 
+class Roof(msgspec.Struct, frozen=True, kw_only=True):
+    """What the device can do at most, and where that is known from: GFLOP/s and GB/s.
+
+    `measured` peaks are rates that a loop reached, not limits of the hardware: `tolerance` is how
+    much faster than they say (as a factor) a figure may be before it counts as a fault.
+    `one_core_gflops` is there for processors.  `holds` says which part of the roof bounds this
+    race: with a warm cache that may hold all the data, the arithmetic alone.
+    """
+
+    device: str
+    peak_gflops: float
+    peak_gbs: float
+    source: str
+    measured: bool = False
+    tolerance: float = 1.0
+    one_core_gflops: float | None = None
+    holds: str = ""
+
+
 class Heat(msgspec.Struct, frozen=True, kw_only=True):
     """One function on one device: all its variants.  `final` is False while it still runs.
 
-    `winner` is the variant that is faster than every other one, "" when no verdict says so.
+    `winner` is the variant that is faster than every other variant, "" when no verdict says so;
+    baselines of libraries are no variants.  `no_baseline` says why a library has no row.
     """
 
     function: str
@@ -120,6 +145,8 @@ class Heat(msgspec.Struct, frozen=True, kw_only=True):
     winner: str = ""
     lost: str = ""
     """Why the device was given up, "" when it was not."""
+    roof: Roof | None = None
+    no_baseline: tuple[str, ...] = ()
     final: bool = True
 
     def row(self, variant: str) -> Row | None:

@@ -30,13 +30,14 @@ class Unreachable(Exception):
 class Place:
     """One device.  `lock` names what only one race at a time may use, "" for nothing here.
 
-    `endpoint` is the host and port of a server or tracker.
+    `endpoint` is the host and port of a server or tracker, `host` the machine that it is on.
     """
 
     name: str
     lock: str
     endpoint: tuple[str, int] = ("", 0)
     number: int = 0
+    host: str = ""
     cuda: bool = False
     """The device wanted there is a GPU."""
 

@@ -42,7 +42,11 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     if not where.tracker:
         return (
             Place(
-                name=_text(endpoint), lock=f"rpc {_text(endpoint)}", endpoint=endpoint, cuda=cuda
+                name=_text(endpoint),
+                lock=f"rpc {_text(endpoint)}",
+                endpoint=endpoint,
+                host=endpoint[0],
+                cuda=cuda,
             ),
         )
     if not where.key:
@@ -67,10 +71,11 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     # The tracker lends whichever is free; the lock is taken by lending.
     return tuple(
         Place(
-            name=f"{where.key} at {address}", lock="", endpoint=endpoint, number=number, cuda=cuda
+            name=f"{where.key} at {address}", lock="", endpoint=endpoint, number=number,
+            host=address.rpartition(":")[0], cuda=cuda,
         )
         for number, address in enumerate(servers)
-    )
+    )  # fmt: skip
 
 
 def connect(place: Place, where: Where, session_s: float, say: Say) -> Connection:

@@ -99,7 +99,26 @@ def test_a_race_has_times_checks_verdicts_and_where_they_come_from(
     assert "1.5 s" in place.method
     assert news
     assert not any(each.final for each in news)
-    assert all(row.status == "measured" for row in news[0].heats[0].rows)
+    first, second = news[0].heats[0].rows  # a figure before the second variant is built
+    assert (first.status, first.runs, first.low_us) == ("measured", 1, None)
+    assert (second.status, second.reason) == ("not_measured", "Not run yet.")
+    assert all(row.status == "measured" for row in news[-1].heats[0].rows)
+
+
+def test_the_bound_is_of_peaks_measured_here_and_says_so(matmul: Source, on_cpu: Run) -> None:
+    (heat,) = on_cpu(matmul, Variant("plain")).heats
+    assert heat.roof is not None
+    assert heat.roof.measured
+    assert re.search(r"measured here on \d{4}-\d\d-\d\d", heat.roof.source)
+    assert heat.roof.one_core_gflops
+    assert heat.roof.one_core_gflops <= heat.roof.peak_gflops
+    (row,) = heat.rows
+    assert row.bound_us == pytest.approx(2 * 64**3 / heat.roof.peak_gflops / 1e3)
+    assert row.bound_share == pytest.approx(row.bound_us / row.median_us)
+    assert 0 < row.bound_share < 1
+    (half,) = on_cpu(Source(SYMBOLIC), Variant("plain"), sizes={"n": 96}).heats
+    assert half.roof is None  # no peak was measured for float16
+    assert half.rows[0].bound_us is None
 
 
 def test_equal_kernels_are_never_ranked_and_slower_ones_never_first(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from explorer.emulator import compiler as cc
-from explorer.engine import progress, race, race_build, race_heat
+from explorer.engine import progress, race_build, race_device, race_heat
 from explorer.experiment import Variant
 from explorer.model.loaded import Source
 from explorer.model.race import Method, Race, Where
@@ -122,7 +122,7 @@ def test_one_of_three_hangs_and_one_is_killed(
 ) -> None:  # fmt: skip
     processes, ports, where = farm
     monkeypatch.setattr(race_heat, "LEAST_TURN_S", 3.0)
-    monkeypatch.setattr(race, "AGAIN_S", 3.0)
+    monkeypatch.setattr(race_device, "AGAIN_S", 3.0)
     killed, hung, good = (f"CPU at 127.0.0.1:{port}" for port in ports)
     broken: list[Race] = []
 

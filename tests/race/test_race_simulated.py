@@ -11,7 +11,7 @@ import pytest
 from explorer.engine import race_heat
 from explorer.engine.race_heat import Entry, HeatRun, Track
 from explorer.engine.race_lane import Gone
-from explorer.engine.race_track import Told
+from explorer.engine.race_line import Told
 from explorer.model.race import Heat, Method, Provenance
 from explorer.model.result import Check
 
@@ -32,6 +32,9 @@ class FakeMaterial:
     name = "main"
     needs_reference_first = False
     ready: Any = None
+
+    def fill(self, plan: int) -> None:
+        pass
 
     def make_reference(self) -> None:
         self.ready = True
@@ -82,21 +85,22 @@ def run(
     faults: dict[int, Any] | None = None, back: bool = True, news: list[Heat] | None = None,
 ) -> Heat:  # fmt: skip
     faults = faults or {}
+    opened: list[FakeLane] = []
 
     def lane() -> FakeLane:
-        if not back:
+        if opened and not back:
             raise Gone("it did not come back")
-        return FakeLane(clock, times_us, seed + 1, faults)
+        opened.append(FakeLane(clock, times_us, seed + len(opened), faults))
+        return opened[-1]
 
+    track = Track(lane, lambda lane, at: lane.load(at))  # type: ignore[arg-type]
     heat = HeatRun(
         material=FakeMaterial(),  # type: ignore[arg-type]
-        entries=[Entry(at, "abcdef"[at]) for at in range(len(times_us))],
-        track=Track(lane, lambda lane, at: lane.load(at)),  # type: ignore[arg-type]
+        entries=[Entry(at, "abcdef"[at], track) for at in range(len(times_us))],
         method=Method(budget_s=budget_s), place=Provenance(runner="fake", device="fake"),
-        work=None, bound=None, l2_bytes=None,
         show=lambda heat: None if news is None else news.append(heat),
     )  # fmt: skip
-    return heat.run(FakeLane(clock, times_us, seed, faults))  # type: ignore[arg-type]
+    return heat.run()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,8 @@ def test_it_ends_within_the_budget_and_tells_what_it_knows_meanwhile(clock: Cloc
     assert heat.final
     assert len(news) >= 5
     assert not any(each.final or each.verdicts for each in news)
-    assert all(row.status == "measured" for row in news[0].rows)
+    assert [row.status for row in news[0].rows] == ["measured", "not_measured"]
+    assert all(row.status == "measured" for row in news[1].rows)
     runs = [each.rows[0].runs for each in news]
     assert runs == sorted(runs)
     assert heat.rows[0].runs >= runs[-1] > runs[0]
