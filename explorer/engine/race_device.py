@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -202,9 +203,15 @@ class OnDevice:
             return state(self.place.number)
         if self.runner.NAME == "llvm":
             cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
+            notes = []
             if load > cores / 2:
-                busy = f"this machine is busy: {load:.1f} processes want its {cores} cores"
-                return (busy,)
+                notes.append(f"this machine is busy: {load:.1f} processes want its {cores} cores")
+            if self.method.baselines:
+                notes.append(
+                    "libraries use all instructions of this processor; code for the target llvm is "
+                    f"for any {platform.machine()} processor"
+                )
+            return tuple(notes)
         return ()
 
     def _with_state(self, place: Provenance) -> Provenance:

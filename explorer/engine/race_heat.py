@@ -127,6 +127,8 @@ class HeatRun:
                     raise
                 entry.reason = f"It can't be used: {gone}."
                 return
+        if entry.library:
+            entry.library = track.lane.device  # with its version
         self._load(entry)
         if entry.running:
             entry.guess_us = self._turn(entry, 0, 1, FIRST_TURN_S) or 0.0

@@ -30,11 +30,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `answers` names the table of verbs ("package.module:NAME"); `warm_up` the function ("…:name")
     called before the server counts as ready, or "" for none.  `warm_verbs` would do that work
-    themselves in a process forked before: they wait for a ready one.
+    themselves in a process forked before: they wait for a ready one.  `aside` is called once the
+    server is ready, in a background process of its own, for what it leaves on disk.
     """
 
     answers: str
     warm_up: str = ""
+    aside: str = ""
     warm_verbs: tuple[str, ...] = ()
     limits: Limits = Limits()
 
@@ -43,22 +45,23 @@ def apply(limits: Limits, parent: int) -> None:
     """Bind this freshly forked process: its own group, dead with `parent`, limited, killed first.
 
     RLIMIT_DATA counts private writable memory, so TVM's own libraries are not in it, and an
-    allocation beyond it fails as MemoryError or std::bad_alloc instead of ending the process.
+    allocation beyond it fails as MemoryError or std::bad_alloc instead of ending the process.  Its
+    hard limit stays: what opens a CUDA context lifts it in a process of its own (see `race_line`).
     """
     os.setpgid(0, 0)
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
-    _lower(resource.RLIMIT_DATA, data_bytes(os.getpid()) + limits.memory_bytes)
+    _lower(resource.RLIMIT_DATA, data_bytes(os.getpid()) + limits.memory_bytes, for_good=False)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_CORE, 0)
     _write("/proc/self/oom_score_adj", "1000")
 
 
-def _lower(which: int, value: int) -> None:
+def _lower(which: int, value: int, *, for_good: bool = True) -> None:
     _, hard = resource.getrlimit(which)
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(which, (value, value))
+    resource.setrlimit(which, (value, value if for_good else hard))
 
 
 def data_bytes(pid: int) -> int:

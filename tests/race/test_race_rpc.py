@@ -143,6 +143,7 @@ def test_one_of_three_hangs_and_one_is_killed(
     assert heats[good].lost == ""
     assert "the server closed the connection" in heats[killed].lost
     assert "no answer within" in heats[hung].lost
+    assert any("3 of these servers run on one machine" in n for n in heats[good].place.notes)
     for name in (killed, hung):
         assert all(row.status == "not_measured" for row in heats[name].rows)
         assert all("The device was lost" in row.reason for row in heats[name].rows)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
 from types import ModuleType
 
 import pytest
 
+from explorer.engine import race, race_line
+from explorer.engine.isolate import isolated
 from explorer.errors import Refusal
 from explorer.model.race import Where
 from explorer.model.target import Target
 from explorer.runners import RUNNERS, chosen, local_cuda, rpc
 from explorer.targets.host import LLVM
+from explorer.worker import limits
 
 GPU = Target(tag="nvidia/geforce-rtx-4090", kind="cuda", arch="sm_89")
 
@@ -134,3 +139,28 @@ def test_addresses_that_lead_nowhere(where: Where, words: str) -> None:
     assert isinstance(refusal, Refusal)
     assert refusal.what == words
     assert refusal.do
+
+
+def test_a_process_for_a_gpu_lifts_the_memory_limit_of_its_worker() -> None:
+    def seen() -> list[int]:
+        limits.apply(limits.Limits(memory_bytes=64 << 20), os.getppid())
+        bound = resource.getrlimit(resource.RLIMIT_DATA)[0]
+        race_line.unlimited_data()
+        return [bound, resource.getrlimit(resource.RLIMIT_DATA)[0]]
+
+    before, (bound, lifted) = resource.getrlimit(resource.RLIMIT_DATA)[1], isolated(seen, list, 20)
+    assert bound != before
+    assert lifted == before
+
+
+def test_servers_on_one_machine_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        rpc, "_servers", lambda endpoint, key: ["127.0.0.1:9001", "127.0.0.1:9002", "10.0.0.7:9001"]
+    )
+    places = rpc.places(Where(tracker="127.0.0.1:9190", key="k"), LLVM)
+    assert isinstance(places, tuple)
+    (note,) = race.sharing(places, LLVM)
+    assert note.startswith("2 of these servers run on one machine")
+    assert "cores" in note
+    assert race.sharing(places[1:], LLVM) == ()
+    assert race.sharing((places[0], places[0]), GPU)[0].endswith("disturb one another")
