@@ -18,10 +18,12 @@ T = TypeVar("T")
 
 ANSWERS = "explorer.worker.child:ANSWERS"
 WARM_UP = "explorer.engine.warm:warm"
+ASIDE = "explorer.emulator.compiler:find_compiler"
+"""The emulator and its headers are compiled while nobody waits; a check that comes earlier does."""
 
-WARM_VERBS = ("propose",)
+WARM_VERBS = ("propose", "candidate", "read_record", "import_records")
 
-_pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP, warm_verbs=WARM_VERBS))
+_pool = Pool(Settings(answers=ANSWERS, warm_up=WARM_UP, warm_verbs=WARM_VERBS, aside=ASIDE))
 _aside: ContextVar[bool] = ContextVar("_aside", default=False)
 _note: ContextVar[Callable[[Job[Any]], None] | None] = ContextVar("_note", default=None)
 atexit.register(lambda: _pool.close())
