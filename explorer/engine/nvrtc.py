@@ -16,7 +16,9 @@ import msgspec
 from explorer.engine import disk_cache
 from explorer.errors import ToolMissing
 
-Format = Literal["cubin", "ptx"]
+Format = Literal["cubin", "ptx", "assembled"]
+"""assembled: PTX of a text that was also assembled for the architecture, so that the log has
+ptxas's numbers and its refusal counts."""
 
 # TVM's text expects these of NVRTC, which has no <stdint.h> and no <math.h> of the host.
 _BEFORE = """#include <cuda/std/cstdint>
@@ -24,14 +26,38 @@ using cuda::std::int8_t; using cuda::std::int16_t;
 using cuda::std::int32_t; using cuda::std::int64_t;
 using cuda::std::uint8_t; using cuda::std::uint16_t;
 using cuda::std::uint32_t; using cuda::std::uint64_t;
-#include <cuda/std/limits>
 #ifndef INFINITY
-#define INFINITY (::cuda::std::numeric_limits<float>::infinity())
+#define INFINITY __int_as_float(0x7f800000)
 #endif
 #define __asm__ asm
 #define __volatile__ volatile
 #line 1 "kernel.cu"
 """
+_TRAITS = """#pragma once
+namespace cuda { namespace std {
+template <class T, T v> struct integral_constant { static constexpr T value = v; };
+template <bool v> struct truth : integral_constant<bool, v> {};
+template <class A, class B> struct is_same : truth<false> {};
+template <class A> struct is_same<A, A> : truth<true> {};
+template <class A, class B> inline constexpr bool is_same_v = is_same<A, B>::value;
+template <class T, class... Ts> inline constexpr bool any_of = (is_same_v<T, Ts> || ...);
+template <class T> struct is_floating_point : truth<any_of<T, float, double>> {};
+template <class T> struct is_unsigned : truth<any_of<T, bool, unsigned char, unsigned short,
+    unsigned, unsigned long, unsigned long long>> {};
+template <class T> struct is_signed : truth<any_of<T, char, signed char, short, int, long,
+    long long, float, double>> {};
+template <class T> struct is_integral : truth<(is_signed<T>::value || is_unsigned<T>::value)
+    && !is_floating_point<T>::value> {};
+template <bool v, class T = void> struct enable_if {};
+template <class T> struct enable_if<true, T> { using type = T; };
+template <bool v, class A, class B> struct conditional { using type = A; };
+template <class A, class B> struct conditional<false, A, B> { using type = B; };
+}}
+"""
+"""The traits that TVM's text asks <cuda/std/type_traits> for: CUDA's own take 1.5 s to read."""
+_OWN_HEADERS = {"cuda/std/type_traits": _TRAITS}
+_MORE_OF_CUDA = re.compile(r"#include\s*<(?!cuda/std/(?:cstdint|type_traits)>)(?:cuda/|cooperative_|nv)")
+
 _OPTIONS = (
     "-default-device", "--device-int128", "--use_fast_math",
     "-D__NV_SILENCE_DEPRECATION_BEGIN=", "-D__NV_SILENCE_DEPRECATION_END=",
@@ -129,7 +155,11 @@ def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Bin
     if fmt == "ptx":
         options[0] = f"--gpu-architecture=compute_{arch.removeprefix('sm_')}"
     options += [f"-I{folder}" for folder in include_folders()]
-    status, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, None, None)
+    headers = {} if _MORE_OF_CUDA.search(source) else _OWN_HEADERS
+    status, program = nvrtc.nvrtcCreateProgram(
+        text.encode(), b"kernel.cu", len(headers),
+        [body.encode() for body in headers.values()], [name.encode() for name in headers],
+    )  # fmt: skip
     _check(status)
     try:
         encoded = [option.encode() for option in options]
@@ -138,7 +168,7 @@ def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Bin
         words = log.rstrip(b"\0").decode(errors="replace")
         if int(done) != 0:
             return _refused(words or str(done))
-        if fmt == "ptx":
+        if fmt != "cubin":
             code = _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
         else:
             code = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
