@@ -14,6 +14,7 @@ from tvm import ir, s_tir, tirx
 from tvm.s_tir import meta_schedule as ms
 
 from explorer.engine import race_build
+from explorer.engine.build_llvm import not_for_processor
 from explorer.engine.extract import nest_of
 from explorer.engine.failures import sentence
 from explorer.engine.lower import LOWERING_ERRORS, only
@@ -129,7 +130,7 @@ class Attempts:
                     self.built[order.id] = built
             except LOWERING_ERRORS as failure:
                 by = "LLVM" if "LLVM" in str(failure) else "TVM"
-                return Built(reason=_why(mod, failure), by=by)
+                return Built(reason=self._why(mod, failure), by=by)
         return Built(record=record if self.job.measures else "", predicted_us=predicted_us)
 
     def candidate(self, subject: Subject, gene: Gene) -> tuple[ir.IRModule, str]:
@@ -154,6 +155,13 @@ class Attempts:
     def compiled(self, mod: ir.IRModule, triple: str) -> Any:
         """The runtime module.  Raises one of LOWERING_ERRORS."""
         return tirx.build(mod, target=tvm_target(self.job.target, triple))
+
+    def _why(self, mod: ir.IRModule, failure: Exception) -> str:
+        """Why TVM can't build it, in one sentence."""
+        (function,) = nest_of(mod, mod.script()).functions
+        if self.job.target.kind == "llvm":
+            return not_for_processor(function, failure)
+        return sentence(function, failure)
 
     # Running
 
@@ -213,9 +221,3 @@ def _record(subject: Subject, trace: s_tir.Trace) -> str:
         ms.arg_info.ArgInfo.from_prim_func(space.workload["main"]),
     )  # fmt: skip
     return json.dumps(plain(record.as_json()))
-
-
-def _why(mod: ir.IRModule, failure: Exception) -> str:
-    """Why TVM can't build it, in one sentence."""
-    (function,) = nest_of(mod, mod.script()).functions
-    return sentence(function, failure)

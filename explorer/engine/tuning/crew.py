@@ -79,9 +79,9 @@ class Crew:
             if answer is not None:
                 found.append(Heard(hand=hand, order=order, data=data, answer=answer))
         for hand in [hand for hand in self.all() if hand.overdue()]:
-            order, data, limit = hand.order, hand.data, hand.deadline - hand.began
+            order, data = hand.order, hand.data
             self.dismiss(hand)
-            lost = f"no answer within {limit:.0f} s"
+            lost = f"no answer within {hand.limit_s:.0f} s"
             found.append(Heard(hand=hand, order=order, data=data, lost=lost))
         return found
 

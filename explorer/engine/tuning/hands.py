@@ -28,6 +28,8 @@ _LENGTH = struct.Struct("<I")
 _BUFFER_BYTES = 1 << 20
 _SEND_S = 10.0
 """A hand that reads nothing for so long is counted as hung."""
+_PATIENCE = 5.0
+"""On a busy machine an order may take so many times its limit."""
 
 _lines: set[socket.socket] = set()
 """The coordinator's ends: a forked hand closes those of the others."""
@@ -51,8 +53,9 @@ class Hand:
         theirs.close()
         self.line = ours
         self.order: Order | None = None
-        self.deadline = FOREVER
+        self.limit_s = self.deadline = FOREVER
         self.began = 0.0
+        self._waited_s = 0.0
         self.data: Any = None
         """The coordinator's own note on the order."""
         self._stopped_at: float | None = None
@@ -66,10 +69,14 @@ class Hand:
         return self.order is None
 
     def give(self, order: Order, limit_s: float, data: Any = None) -> None:
-        """Give it an order, which may take `limit_s` seconds of its own time.  Raises Died."""
-        self.order, self.data = order, data
+        """Give it an order, which may take `limit_s` seconds of its own time.  Raises Died.
+
+        The time that it waits for a processor, or is paused, is not its own.
+        """
+        self.order, self.data, self.limit_s = order, data, limit_s
         self.began = time.monotonic()
         self.deadline = self.began + limit_s
+        self._waited_s = _waited_s(self.pid)
         payload = msgspec.json.encode(order)
         try:
             self.line.settimeout(_SEND_S)
@@ -120,7 +127,11 @@ class Hand:
 
     def overdue(self) -> bool:
         """Its order takes too long."""
-        return self._stopped_at is None and time.monotonic() > self.deadline
+        late_s = time.monotonic() - self.deadline
+        if self._stopped_at is not None or late_s <= 0:
+            return False
+        waited_s = _waited_s(self.pid) - self._waited_s
+        return late_s > min(waited_s, (_PATIENCE - 1) * self.limit_s)
 
     def kill(self) -> None:
         """End it."""
@@ -150,6 +161,15 @@ def listen(hands: list[Hand], timeout_s: float) -> list[Hand]:
     lines = {hand.line: hand for hand in hands}
     ready, _, _ = select.select(list(lines), [], [], timeout_s)
     return [lines[line] for line in ready]
+
+
+def _waited_s(pid: int) -> float:
+    """How long a process wanted a processor and had none, so far; 0 where Linux does not say."""
+    try:
+        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _serve(line: socket.socket, work: Callable[[], Work]) -> NoReturn:

@@ -117,7 +117,7 @@ class Coordinator:
     def _way(self, files: Path) -> tuple[Ending, str]:
         self.steering = self.folder.control().steering or self.value.steering
         searches = self._prepare()
-        self.ledger = Ledger(self.job, searches, self.store, self.folder.tell)
+        self.ledger = Ledger(self.job, searches, self.store, self._tell)
         self.subjects = {search.function: search.subject for search in searches}
         self.crew = Crew(lambda: self.work(self.job, self.subjects), _cores())
         self.desk = Desk(self.job, self.ledger, self.crew, files)

@@ -73,7 +73,7 @@ class Ledger:
         self.flying.append(trial)
         search = self.search(trial.function)
         search.open += 1
-        if not trial.rival:
+        if not trial.rival and not trial.number:
             self._last_number += 1
             trial.number = self._last_number
             search.trials += 1

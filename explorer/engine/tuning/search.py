@@ -89,6 +89,8 @@ class Search:
     ended: str = ""
     """Why nothing more is to be found, in a sentence."""
     _wants: deque[Wanted] = field(default_factory=deque)
+    _new: set[int] = field(default_factory=set)
+    """Programs that this brain was not told of."""
 
     @property
     def function(self) -> str:
@@ -141,17 +143,19 @@ class Search:
         self.subject, self.brain = subject, brain
         self._wants.clear()
         self.ended, self.barren = "", 0
-        for id, made in self.programs.items():
-            brain.take(id, made)
-            if id in self.results:
-                brain.learn(id, figure(self.results[id]))
-        left = [*self.made.values(), *(trial for trial in self.waiting if not trial.number)]
+        kept = [trial for trial in self.waiting if trial.id in self.results]
+        left = [*self.made.values(), *(trial for trial in self.waiting if trial not in kept)]
         self.made.clear()
-        self.waiting = deque(trial for trial in self.waiting if trial.number)
+        self.waiting = deque(kept)
         for trial in left:
+            self.trials -= bool(trial.number)
+            trial.number = 0
             if self.digests.get(trial.digest) == trial.id:
                 del self.digests[trial.digest]
             self.programs.pop(trial.id, None)
+        self._new = set(self.programs)
+        for id in [id for id in self.programs if id in self.results]:
+            self._learn(self.results[id])
         return [trial.event("passed_over", "steering", STEERED) for trial in left]
 
     def perhaps_ended(self) -> None:
@@ -191,6 +195,12 @@ class Search:
     def end(self, event: Candidate) -> None:
         """A trial came to its end."""
         self.results[event.id] = event
+        self._learn(event)
+
+    def _learn(self, event: Candidate) -> None:
+        if event.id in self._new:
+            self._new.discard(event.id)
+            self.brain.take(event.id, self.programs[event.id])
         self.brain.learn(event.id, figure(event))
 
     def ranked(self, refuted: set[int]) -> list[Candidate]:
