@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -95,9 +96,7 @@ def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def same(one: s_tir.Schedule, function: str, other: s_tir.Schedule) -> bool:
-    return structural_equal(
-        one.mod[function].body, other.mod["main"].body, map_free_vars=True
-    )
+    return structural_equal(one.mod[function].body, other.mod["main"].body, map_free_vars=True)
 
 
 def test_a_measured_candidate_is_the_program_that_was_tried(tried: Tried) -> None:
@@ -114,10 +113,8 @@ def test_one_that_needs_its_whole_trace_is_made_again_too(tried: Tried) -> None:
     sch = tried.space.sample(design, 5)
     trace = json.dumps(plain(sch.trace.as_json()))
     tried.tell(2, "passed_over", design, (), trace, "the cost model", "Others promised more.")
-    try:
+    with contextlib.suppress(Rejected):
         tried.space.postprocess(sch)
-    except Rejected:
-        pass
     proposal, again = tried.again(2)
     assert proposal.note == "It ended as passed over (the cost model): Others promised more."
     assert same(again, "gemm", sch)

@@ -60,9 +60,7 @@ def test_the_list_says_what_is_in_the_files(llvm: Made) -> None:
     folder, made = llvm
     found = records(str(folder))
     first, second = found.workloads
-    assert first.about() == (
-        "main(float32[64, 32], float32[32, 64], float32[64, 64]) with C"
-    )
+    assert first.about() == ("main(float32[64, 32], float32[32, 64], float32[64, 64]) with C")
     assert second.about() == "main(float32[64, 48], float32[64, 48]) with B"
     assert first.hash == json.loads(databases.lines(folder / WORKLOADS)[0])[0]
     assert 'T.sblock("C")' in first.script
@@ -214,7 +212,9 @@ def test_damaged_lines_are_skipped_and_named(copy: Path) -> None:
         databases.workload_line('{"root_index": 0, "nodes": []}'),
         databases.workload_line('{"root_index": 7, "nodes": [{"type": "None"}]}'),
         databases.workload_line('{"root_index": 0, "nodes": [{"type": "int", "data": 1}]}'),
-        databases.workload_line('{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "IRModule"}]}'),
+        databases.workload_line(
+            '{"root": 1, "nodes": [{"type_key": ""}, {"type_key": "IRModule"}]}'
+        ),
     ],
 )
 def test_a_workload_that_can_not_be_read_keeps_its_place(copy: Path, line: str) -> None:
