@@ -1,13 +1,11 @@
 """Compile translated CUDA text with the machine's C++ compiler, once per text.
 
 The compiler instruments every memory access (`-fsanitize=thread`, whose calls the runtime answers
-itself) and every access to an array of known size (`-fsanitize=bounds,object-size`).  Results are
-kept by content in a bounded folder of the user's cache.
+itself) and every access to an array of known size (`-fsanitize=bounds,object-size`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import platform
@@ -15,19 +13,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
+from explorer.emulator import kept
+from explorer.emulator.kept import CompileFailed as CompileFailed
+from explorer.emulator.kept import cache_folder as cache_folder
+
 HERE = Path(__file__).parent
 _INCLUDES = (f"-I{HERE / 'include'}", f"-I{HERE / 'runtime'}")
-MAX_CACHE_BYTES = 400 << 20
 COMPILE_TIMEOUT_S = 120.0
 FIRST_LINK_TIMEOUT_S = 600.0
 """The ziglang wheel builds its C++ library when it first links: over a minute, once per machine."""
-LONG_TEXT_LINES = 1200
-"""Unrolled kernels beyond this compile without optimisation: 2 s instead of 8, and run once."""
+LONG_TEXT_LINES = 8000
+"""Up to here -O1 compiles as fast as -O0, and its kernels run four times as fast."""
 
 _COMMON = (
     "-std=c++17 -w -fPIC -fno-strict-aliasing -fno-exceptions -fno-rtti -ffp-contract=off "
@@ -47,14 +49,6 @@ _CLANG = (
 ).split()
 
 
-class CompileFailed(Exception):
-    """The compiler refused a text; the message is its first error."""
-
-    def __init__(self, first: str, details: str) -> None:
-        super().__init__(first)
-        self.details = details
-
-
 class Compiler(msgspec.Struct, frozen=True):
     """A C++ compiler that was tried: its command, kind and version line."""
 
@@ -67,42 +61,14 @@ class Compiler(msgspec.Struct, frozen=True):
         return [*_COMMON, *_cpu_flags(), *_INSTRUMENT, *(_GCC if self.kind == "gcc" else _CLANG)]
 
 
-def cache_folder() -> Path:
-    """The folder of compiled kernels, under XDG_CACHE_HOME (or ~/.cache)."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base) / "tvm-schedule-explorer" / "emulator"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@lru_cache(maxsize=1)
 def find_compiler() -> Compiler | None:
     """The first of g++, clang++ and the ziglang wheel that compiles the emulator."""
-    candidates: list[tuple[tuple[str, ...], str]] = []
-    for name, kind in (("g++", "gcc"), ("clang++", "clang")):
-        path = shutil.which(name)
-        if path:
-            candidates.append(((path,), kind))
-    if importlib.util.find_spec("ziglang") is not None:
-        candidates.append(((sys.executable, "-m", "ziglang", "c++"), "zig"))
-    for command, kind in candidates:
-        try:
-            said = subprocess.run(
-                [*command, "--version"], capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        first_line = said.stdout.partition("\n")[0]
-        if kind == "gcc" and "clang" in said.stdout:
-            kind = "clang"
-        compiler = Compiler(command, kind, first_line)
-        try:
-            _header(compiler, compiler.flags())
-            runtime_library(compiler)
-        except CompileFailed:
-            continue
-        return compiler
-    return None
+    return _tried()[0]
+
+
+def no_compiler() -> str:
+    """Why there is none, with what each compiler said that was tried."""
+    return "; ".join([NO_COMPILER, *_tried()[1]])
 
 
 NO_COMPILER = (
@@ -110,12 +76,59 @@ NO_COMPILER = (
 )
 
 
+@lru_cache(maxsize=1)
+def _tried() -> tuple[Compiler | None, tuple[str, ...]]:
+    """The compiler to use, and why those before it can't be."""
+    candidates: list[tuple[tuple[str, ...], str]] = []
+    for name, kind in (("g++", "gcc"), ("clang++", "clang")):
+        path = shutil.which(name)
+        if path:
+            candidates.append(((path,), kind))
+    if importlib.util.find_spec("ziglang") is not None:
+        candidates.append(((sys.executable, "-m", "ziglang", "c++"), "zig"))
+    refused: list[str] = []
+    for command, kind in candidates:
+        try:
+            said = subprocess.run(
+                [*command, "--version"], capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S
+            )
+            if kind == "gcc" and "clang" in said.stdout:
+                kind = "clang"
+            compiler = Compiler(command, kind, said.stdout.partition("\n")[0])
+            prepare(compiler)
+        except (OSError, subprocess.TimeoutExpired, CompileFailed) as failed:
+            name = "ziglang" if kind == "zig" else Path(command[0]).name
+            refused.append(f"{name} was tried: {failed}")
+            continue
+        return compiler, tuple(refused)
+    return None, tuple(refused)
+
+
+def prepare(compiler: Compiler) -> None:
+    """Make what all checks share: the emulated device, the headers of kernels and of evaluators.
+
+    Once per compiler, about 3 s; a process that comes meanwhile waits.  Raises CompileFailed.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        runtime = pool.submit(runtime_library, compiler)
+        for flags in (compiler.flags(), _plain_flags()):
+            _header(compiler, flags)
+        runtime.result()
+
+
 def runtime_library(compiler: Compiler) -> Path:
     """The emulated device itself, built once per compiler."""
     folder = HERE / "runtime"
     texts = "".join(path.read_text() for path in sorted(folder.iterdir()) if path.is_file())
     flags = [*_COMMON, "-O2", f"-I{folder}"]
-    return _build(compiler, texts, flags, source=folder / "runtime.cc")
+    out = _library(compiler, texts, flags)
+    if out.exists():
+        os.utime(out)
+    else:
+        with kept.alone(out):
+            if not out.exists():
+                _build(compiler, folder / "runtime.cc", flags, out, [*compiler.command])
+    return out
 
 
 def kernel_library(compiler: Compiler, cpp: str) -> Path:
@@ -128,16 +141,32 @@ def kernel_library(compiler: Compiler, cpp: str) -> Path:
 
 def plain_library(compiler: Compiler, cpp: str) -> Path:
     """Ordinary C++ without instrumentation, for reference evaluators.  Raises CompileFailed."""
-    return _with_header(compiler, cpp, [*_COMMON, *_cpu_flags(), *_PLAIN])
+    return _with_header(compiler, cpp, _plain_flags())
+
+
+def _plain_flags() -> list[str]:
+    return [*_COMMON, *_cpu_flags(), *_PLAIN]
 
 
 def _with_header(compiler: Compiler, cpp: str, flags: list[str]) -> Path:
+    """A shared library from C++ text that has the emulator's header before it."""
     header = _header(compiler, flags)
     if compiler.kind == "gcc":
-        use = [f"-I{header.parent}", "-include", "emu.h"]
+        use = ["-pipe", f"-I{header.parent}", "-include", "emu.h"]
     else:
         use = ["-include-pch", str(header)]
-    return _build(compiler, cpp, [*flags, *use, *_INCLUDES], salt=header.parent.name)
+    flags = [*flags, *use, *_INCLUDES]
+    out = _library(compiler, cpp, [*flags, header.parent.name])
+    if out.exists():
+        os.utime(out)  # used now
+    else:
+        # Kernels need no C++ library; with ziglang's driver for C none is built for them.
+        linker = [*compiler.command[:-1], "cc"] if compiler.kind == "zig" else [*compiler.command]
+        with tempfile.TemporaryDirectory(prefix="emu-") as folder:
+            source = Path(folder) / "kernel.cc"
+            source.write_text(cpp)
+            _build(compiler, source, flags, out, linker)
+    return out
 
 
 def _cpu_flags() -> list[str]:
@@ -158,79 +187,32 @@ def _header(compiler: Compiler, flags: list[str]) -> Path:
         path.read_text()
         for path in sorted([*(HERE / "include").glob("*.h"), HERE / "runtime" / "emu_abi.h"])
     )
-    key = _key(compiler, texts, flags)
-    folder = cache_folder() / f"header-{key}"
+    folder = cache_folder() / f"header-{_key(compiler, texts, flags)}"
     out = folder / ("emu.h.gch" if compiler.kind == "gcc" else "emu.pch")
-    if out.exists():
-        return out
-    command = [
-        *compiler.command, *flags, *_INCLUDES, "-x", "c++-header",
-        str(HERE / "include" / "emu.h"),
-    ]  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    _run_to(command, out)
+    if not out.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        source = str(HERE / "include" / "emu.h")
+        command = [*compiler.command, *flags, *_INCLUDES, "-x", "c++-header", source]
+        with kept.alone(out):
+            if not out.exists():
+                kept.run_to(command, out, COMPILE_TIMEOUT_S)
     return out
+
+
+def _library(compiler: Compiler, text: str, flags: list[str]) -> Path:
+    return cache_folder() / f"{_key(compiler, text, flags)}.so"
 
 
 def _build(
-    compiler: Compiler,
-    text: str,
-    flags: list[str],
-    *,
-    source: Path | None = None,
-    salt: str = "",
-) -> Path:
-    """A shared library from C++ text (or the file `source`), from the cache when it is there."""
-    out = cache_folder() / f"{_key(compiler, text, [*flags, salt])}.so"
-    if out.exists():
-        out.touch()
-        return out
+    compiler: Compiler, source: Path, flags: list[str], out: Path, linker: list[str]
+) -> None:
+    """Compile and link one file to `out`."""
     with tempfile.TemporaryDirectory(prefix="emu-") as folder:
-        own = source is not None
-        if source is None:
-            source = Path(folder) / "kernel.cc"
-            source.write_text(text)
         code = Path(folder) / "kernel.o"
-        _run_to([*compiler.command, *flags, "-c", str(source)], code)
-        # Kernels need no C++ library; with ziglang's driver for C none is built for them.
-        driver = [*compiler.command]
-        if compiler.kind == "zig" and not own:
-            driver[-1] = "cc"
-        timeout_s = FIRST_LINK_TIMEOUT_S if own else COMPILE_TIMEOUT_S
-        _run_to([*driver, "-shared", "-fPIC", str(code)], out, timeout_s)
-    _trim(out.parent)
-    return out
-
-
-def _run_to(command: list[str], out: Path, timeout_s: float = COMPILE_TIMEOUT_S) -> None:
-    """Run a compiler that writes `out`, which appears whole or not at all."""
-    fd, temporary = tempfile.mkstemp(dir=out.parent, suffix=".tmp")
-    os.close(fd)
-    try:
-        done = subprocess.run(
-            [*command, "-o", temporary], capture_output=True, text=True, timeout=timeout_s
-        )
-        if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if "error:" in line]
-            raise CompileFailed(errors[0] if errors else done.stderr[-300:], done.stderr[:4000])
-        os.replace(temporary, out)
-    except subprocess.TimeoutExpired as error:
-        raise CompileFailed(f"compiling took longer than {timeout_s:.0f} s", "") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        kept.run_to([*compiler.command, *flags, "-c", str(source)], code, COMPILE_TIMEOUT_S)
+        kept.run_to([*linker, "-shared", "-fPIC", str(code)], out, FIRST_LINK_TIMEOUT_S)
+    kept.trim(out.parent)
 
 
 def _key(compiler: Compiler, text: str, flags: list[str]) -> str:
-    parts = "\0".join([compiler.version, *compiler.command, *flags, text])
-    return hashlib.sha256(parts.encode()).hexdigest()[:24]
-
-
-def _trim(folder: Path) -> None:
-    """Forget the libraries used longest ago once the folder is over its bound."""
-    files = [(path.stat(), path) for path in folder.glob("*.so")]
-    total = sum(stat.st_size for stat, _ in files)
-    for stat, path in sorted(files, key=lambda item: item[0].st_mtime):
-        if total <= MAX_CACHE_BYTES:
-            break
-        path.unlink(missing_ok=True)
-        total -= stat.st_size
+    return kept.key(compiler.version, *compiler.command, *flags, text)

@@ -61,7 +61,7 @@ def _check_function(
         return Check(status="not_checked", detail=why)
     compiler = cc.find_compiler()
     if compiler is None:
-        return Check(status="not_checked", detail=f"Not run: {cc.NO_COMPILER}.")
+        return Check(status="not_checked", detail=f"Not run: {cc.no_compiler()}.")
     made = tvm_target(target)
 
     def work() -> Check:

@@ -14,39 +14,27 @@ import tvm
 import tvm_ffi
 from tvm import ir, tirx
 from tvm.target import Target as TvmTarget
-from tvm.tirx.build import codegen_build, split_host_device_mods
+from tvm.tirx.build import codegen_build
 
 from explorer.engine.host_code import read_host
-from explorer.engine.lower import cuda_source, only
 
 
 class Hosted:
-    """A lowered function: its CUDA text, its kernels' launch arguments, its host code."""
+    """The host code of a lowered function, compiled for this processor."""
 
-    def __init__(self, name: str, mod: ir.IRModule, target: TvmTarget) -> None:
-        """Raises one of LOWERING_ERRORS when TVM can't lower the function."""
+    def __init__(self, name: str, host: ir.IRModule, target: TvmTarget) -> None:
+        """`host` is what `lower` left of it.  Raises one of LOWERING_ERRORS when LLVM can't."""
         with target:
-            bound = tirx.transform.BindTarget(target)(only(mod, name))
-            pipeline, finalize_host, finalize_device = tirx.get_default_tir_pipeline(target)
-            host, devices = split_host_device_mods(pipeline(bound))
-            self._host = finalize_host()(host)
-            self.name = name
-            self.sources: list[str] = []
-            self.launch_params: dict[str, tuple[str, ...]] = {}
-            for device_target, device in devices.items():
-                device = finalize_device()(device)
-                self.sources.append(cuda_source(device, device_target))
-                for var, func in device.functions_items():
-                    params = (func.attrs or {}).get("tirx.kernel_launch_params", ())
-                    self.launch_params[var.name_hint] = tuple(str(tag) for tag in params)
-        self.source = "\n".join(self.sources)
+            _, finalize_host, _ = tirx.get_default_tir_pipeline(target)
+            final = finalize_host()(host)
+        mended = {var: _without_driver(func) for var, func in final.functions_items()}
+        self._name = name
+        self._library = codegen_build(ir.IRModule(mended, final.attrs), TvmTarget("llvm"))
 
     def load(self, kernels: Path) -> Callable[..., Any]:
         """The host function, which launches the kernels of an emulated library."""
-        mended = {var: _without_driver(func) for var, func in self._host.functions_items()}
-        library = codegen_build(ir.IRModule(mended, self._host.attrs), TvmTarget("llvm"))
-        library.import_module(tvm.runtime.load_module(str(kernels)))
-        return library[self.name]
+        self._library.import_module(tvm.runtime.load_module(str(kernels)))
+        return self._library[self._name]
 
 
 def host_work(split_host: ir.IRModule) -> dict[str, None]:

@@ -29,14 +29,17 @@ class Lowered:
     """A function as host code and kernels.
 
     `failure` is set when TVM gave up after the split (or `host` is None: before it); `device` is
-    what code generation takes, empty without a kernel.
+    what code generation takes, empty without a kernel.  `host_module` is the host code as the
+    pipeline leaves it, `launch_params` what each kernel's launch arguments are, in order.
     """
 
     host: HostCode | None = None
     host_script: str = ""
     kernels: dict[str, tirx.PrimFunc] = field(default_factory=dict)
     device: ir.IRModule | None = None
+    host_module: ir.IRModule | None = None
     source: str = ""
+    launch_params: dict[str, tuple[str, ...]] = field(default_factory=dict)
     failure: Exception | None = None
 
 
@@ -52,15 +55,25 @@ def lower(name: str, mod: ir.IRModule, target: TvmTarget) -> Lowered:
             bound = tirx.transform.BindTarget(target)(only(mod, name))
             pipeline, _, finalize_device = tirx.get_default_tir_pipeline(target)
             done = pipeline(bound)
-            _, devices = split_host_device_mods(done)
+            lowered.host_module, devices = split_host_device_mods(done)
+            sources = []
             for device_target, device in devices.items():
                 lowered.device = finalize_device()(device)
-                lowered.source = cuda_source(lowered.device, device_target)
+                sources.append(cuda_source(lowered.device, device_target))
+                lowered.launch_params |= _launch_params(lowered.device)
+            lowered.source = "\n".join(sources)
     except LOWERING_ERRORS as failure:
         lowered.failure = failure
     if keep.split is not None:
         _read_split(lowered, keep.split)
     return lowered
+
+
+def _launch_params(device: ir.IRModule) -> dict[str, tuple[str, ...]]:
+    return {
+        var.name_hint: tuple(map(str, (func.attrs or {}).get("tirx.kernel_launch_params", ())))
+        for var, func in device.functions_items()
+    }
 
 
 def cuda_source(device: ir.IRModule, target: TvmTarget) -> str:

@@ -66,7 +66,7 @@ class Trial:
         lowered = lower(self.name, self.scheduled, self.made)
         if lowered.failure is not None:
             return _unchecked("Not built: TVM can't lower this function.")
-        if lowered.host is None or not lowered.host.launches:
+        if lowered.host is None or lowered.host_module is None or not lowered.host.launches:
             return _unchecked("No kernel: nothing of this function runs on the GPU.")
         if lowered.host.touched:
             touched = ", ".join(lowered.host.touched)
@@ -74,24 +74,26 @@ class Trial:
                 f"Cannot run on a GPU: the host code itself reads or writes {touched}, which lies "
                 "in GPU memory."
             )
-        hosted = Hosted(self.name, self.scheduled, self.made)
-        program = translate(hosted.source, self.target.arch)
+        program = translate(lowered.source, self.target.arch)
         func = self.original[self.name]
         symbols = symbols_of(func)
+        # The compiler's processes have one core, TVM's own work here the other.
         with ThreadPoolExecutor(2) as pool:
             kernels = pool.submit(cc.kernel_library, self.compiler, program.cpp)
             reference = pool.submit(self._evaluator, func, symbols)
             machine = Machine(self.compiler)
+            hosted = Hosted(self.name, lowered.host_module, self.made)
             llvm = llvm_or_none(self.original, self.name)
+            params, scalars = params_of(func), scalars_of(func)
             library = kernels.result()
             evaluator, no_reference = _settled(reference)
-        words = Words(library, hosted.source)
+        words = Words(library, lowered.source)
         setting = Setting(
             machine=machine,
             call=hosted.load(library),
             func=func,
-            params=params_of(func),
-            scalars=scalars_of(func),
+            params=params,
+            scalars=scalars,
             symbols=symbols,
             evaluator=evaluator,
             llvm=llvm,
@@ -100,7 +102,7 @@ class Trial:
             words=words,
             one_launch=len(lowered.host.launches) == 1 and not lowered.host.launches[0].loops,
         )
-        for kernel, tags in hosted.launch_params.items():
+        for kernel, tags in lowered.launch_params.items():
             machine.launch_params(kernel, tags)
         return self._runs(setting)
 

@@ -27,10 +27,11 @@
 #define EMU_RAW static inline __attribute__((no_sanitize("thread"), unused))
 #define EMU_FN static inline __attribute__((unused))
 
-#define threadIdx (emu_thread_idx())
-#define blockIdx (emu_block_idx())
-#define blockDim (emu_block_dim())
-#define gridDim (emu_grid_dim())
+#define EMU_AT(NAME) (emu_u3{emu_##NAME##_x(), emu_##NAME##_y(), emu_##NAME##_z()})
+#define threadIdx EMU_AT(thread_idx)
+#define blockIdx EMU_AT(block_idx)
+#define blockDim EMU_AT(block_dim)
+#define gridDim EMU_AT(grid_dim)
 #define warpSize 32
 
 // Calls from the host

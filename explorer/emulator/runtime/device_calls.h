@@ -1,10 +1,14 @@
 // What kernels call: built-in variables, shared memory, barriers, warp operations, copies.
 #pragma once
 
-emu_u3 emu_thread_idx() { return cur->tid; }
-emu_u3 emu_block_idx() { return block_idx; }
-emu_u3 emu_block_dim() { return block_dim; }
-emu_u3 emu_grid_dim() { return grid_dim; }
+#define COORDINATES(NAME, WHERE)                  \
+  unsigned emu_##NAME##_x() { return (WHERE).x; } \
+  unsigned emu_##NAME##_y() { return (WHERE).y; } \
+  unsigned emu_##NAME##_z() { return (WHERE).z; }
+COORDINATES(thread_idx, cur->tid)
+COORDINATES(block_idx, block_idx)
+COORDINATES(block_dim, block_dim)
+COORDINATES(grid_dim, grid_dim)
 int emu_lane() { return cur->lane; }
 
 static void *shared_array(const char *name, size_t bytes, size_t elem, bool dynamic) {
@@ -142,6 +146,6 @@ void emu_cp_wait(int pending) {
   land(cur, pending);
 }
 void emu_fence() { fence_used = true; }
-void emu_trap(const char *what, int line) {
+COLD void emu_trap(const char *what, int line) {
   leave("trap", "{\"why\":" + json_text(what) + ",\"line\":" + std::to_string(line) + "}");
 }

@@ -23,10 +23,15 @@ struct EmuKernel {
 
 extern "C" {
 // Built-in variables of the running thread; constant for as long as a function of it is active.
-emu_u3 emu_thread_idx() __attribute__((const));
-emu_u3 emu_block_idx() __attribute__((const));
-emu_u3 emu_block_dim() __attribute__((const));
-emu_u3 emu_grid_dim() __attribute__((const));
+// One function a number: g++ asks once where a text does a hundred times, which it can't for structs.
+#define EMU_COORDINATES(NAME)                          \
+  unsigned emu_##NAME##_x() __attribute__((const));    \
+  unsigned emu_##NAME##_y() __attribute__((const));    \
+  unsigned emu_##NAME##_z() __attribute__((const));
+EMU_COORDINATES(thread_idx)
+EMU_COORDINATES(block_idx)
+EMU_COORDINATES(block_dim)
+EMU_COORDINATES(grid_dim)
 
 int emu_launch(const EmuKernel *kernel, const EmuAny *args, int count);
 

@@ -67,7 +67,7 @@ struct TypeName {
   unsigned short kind, info;
   char name[1];
 };
-static void array_bounds(BoundsData *d, uintptr_t index) {
+COLD static void array_bounds(BoundsData *d, uintptr_t index) {
   if (!in_launch) return;
   auto *type = (const TypeName *)d->array_type;
   leave("array_bounds", "{\"line\":" + std::to_string(d->at.line) + ",\"column\":" +
@@ -84,7 +84,7 @@ struct MismatchData {
   const TypeName *type;
   unsigned char log_alignment, kind;
 };
-static void object_size(MismatchData *d, uintptr_t p) {
+COLD static void object_size(MismatchData *d, uintptr_t p) {
   if (!in_launch) return;
   leave("array_bounds", "{\"line\":" + std::to_string(d->at.line) + ",\"column\":" +
                             std::to_string(d->at.column) + ",\"address\":" + std::to_string(p) +

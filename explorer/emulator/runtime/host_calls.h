@@ -36,8 +36,8 @@ API void emu_configure(int order, unsigned seed, int poison, int max_threads, lo
   settings.shared_limit = shared_limit;
   settings.fraction = fraction;
 }
-API void emu_launch_params(const char *name, const char *tags) { launch_params[name] = tags; }
-API void emu_begin(double seconds) {
+API COLD void emu_launch_params(const char *name, const char *tags) { launch_params[name] = tags; }
+API COLD void emu_begin(double seconds) {
   seen = Seen();
   expired = false;
   struct sigaction act{};
@@ -49,7 +49,7 @@ API void emu_begin(double seconds) {
   t.it_value.tv_usec = long((seconds - double(long(seconds))) * 1e6);
   setitimer(ITIMER_PROF, &t, nullptr);
 }
-API const char *emu_end() {
+API COLD const char *emu_end() {
   itimerval t{};
   setitimer(ITIMER_PROF, &t, nullptr);
   static std::string out;

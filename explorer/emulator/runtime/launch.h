@@ -3,7 +3,7 @@
 
 namespace {
 
-void make_stacks(size_t n) {
+COLD void make_stacks(size_t n) {
   size_t need = n * stack_bytes;
   if (stack_pool_bytes >= need) return;
   if (stack_pool) munmap(stack_pool, stack_pool_bytes);
@@ -19,7 +19,7 @@ void refill_stacks(size_t n) {
   for (size_t i = n; i-- > 0;) free_stacks.push_back(stack_pool + i * stack_bytes);
 }
 
-std::vector<uint32_t> blocks_to_run(uint64_t total) {
+COLD std::vector<uint32_t> blocks_to_run(uint64_t total) {
   std::vector<uint32_t> ids;
   uint64_t sample = total;
   if (settings.fraction < 1)
@@ -37,7 +37,7 @@ std::vector<uint32_t> blocks_to_run(uint64_t total) {
   return ids;
 }
 
-const char *cannot_launch(char *text, size_t room) {
+COLD const char *cannot_launch(char *text, size_t room) {
   uint64_t threads = uint64_t(block_dim.x) * block_dim.y * block_dim.z;
   emu_u3 g = grid_dim, b = block_dim;
   if (!g.x || !g.y || !g.z)

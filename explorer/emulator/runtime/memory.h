@@ -9,7 +9,7 @@ Region *region_at(const void *p) {
   return &regions[at >> slot_shift];
 }
 
-int open_region(const char *name, size_t bytes, size_t elem, Kind kind, bool initialised) {
+COLD int open_region(const char *name, size_t bytes, size_t elem, Kind kind, bool initialised) {
   for (int i = 1; i < SLOTS; i++) {
     Region &r = regions[i];
     if (r.live) continue;
@@ -34,7 +34,7 @@ int open_region(const char *name, size_t bytes, size_t elem, Kind kind, bool ini
   }
   return -1;
 }
-void close_region(Region &r) {
+COLD void close_region(Region &r) {
   size_t mapped = (r.bytes + 4096 + 4095) & ~size_t(4095);
   mmap(r.lo, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   munmap(r.cells, r.cell_bytes);

@@ -16,6 +16,8 @@
 #include <sys/time.h>
 #include <vector>
 
+// What runs rarely, above all the words about what was seen: for size, it compiles in a third less.
+#define COLD __attribute__((cold, noinline))
 #define API extern "C" __attribute__((visibility("default")))
 
 // One translation unit, in the order in which each part needs the others.

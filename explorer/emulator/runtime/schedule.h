@@ -36,12 +36,12 @@ void land(Fiber *f, int keep) {
   cur = back;
 }
 
-std::string lanes_text(unsigned m) {
+COLD std::string lanes_text(unsigned m) {
   char b[40];
   snprintf(b, sizeof b, "0x%08x", m);
   return b;
 }
-[[noreturn]] void stuck(const char *why, int line, Fiber *f, const std::string &more = "") {
+[[noreturn]] COLD void stuck(const char *why, int line, Fiber *f, const std::string &more = "") {
   cur = f;
   leave("deadlock", "{\"why\":\"" + std::string(why) + "\",\"line\":" + std::to_string(line) + more +
                         "," + me(image_base, "wait") + "}");
@@ -167,7 +167,7 @@ void run_block(int n) {
 }
 
 volatile bool expired;
-void on_signal(int signal, siginfo_t *info, void *) {
+COLD void on_signal(int signal, siginfo_t *info, void *) {
   if (!in_launch && signal == SIGPROF) {
     expired = true;
     return;

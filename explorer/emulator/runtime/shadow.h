@@ -43,7 +43,7 @@ void settle_suspect() {
   if (!seen.races++) seen.race = suspect.text;
 }
 
-void found_race(Region *r, char *p, size_t bytes, const std::string &other, uintptr_t pc,
+COLD void found_race(Region *r, char *p, size_t bytes, const std::string &other, uintptr_t pc,
                 const char *verb, bool is_store) {
   if (seen.races && !is_store) {
     seen.races++;
@@ -58,12 +58,12 @@ void found_race(Region *r, char *p, size_t bytes, const std::string &other, uint
   seen.race = text;
 }
 
-std::string writer(const Cell &c) {
+COLD std::string writer(const Cell &c) {
   return actor(c.w_block, c.w_thread, c.w_pc, c.flags & W_ATOMIC ? "atomic" : "write");
 }
-std::string reader(const Cell &c) { return actor(c.r_block, c.r_thread, c.r_pc, "read"); }
+COLD std::string reader(const Cell &c) { return actor(c.r_block, c.r_thread, c.r_pc, "read"); }
 
-bool in_images(uintptr_t p) {
+COLD bool in_images(uintptr_t p) {
   for (auto &im : images)
     if (p >= im.first && p < im.second) return true;
   return false;
@@ -81,7 +81,7 @@ enum Verb { READ, WRITE, ATOMIC };
 const char *const VERBS[] = {"read", "write", "atomic"};
 
 void preempt();
-void outside(const void *p, size_t bytes, Verb verb, uintptr_t pc) {
+COLD void outside(const void *p, size_t bytes, Verb verb, uintptr_t pc) {
   Region *r = region_at(p);
   if (r && r->live)
     leave("out_of_bounds", "{" + place(r, (const char *)p, bytes) + "," + me(pc, VERBS[verb]) + "}");

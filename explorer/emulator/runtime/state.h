@@ -111,7 +111,7 @@ template <class T> void shuffle(std::vector<T> &v) {
   for (size_t i = v.size(); i > 1; i--) std::swap(v[i - 1], v[next_random() % i]);
 }
 
-std::string json_text(const std::string &s) {
+COLD std::string json_text(const std::string &s) {
   std::string out = "\"";
   for (char c : s) {
     if (c == '"' || c == '\\') out += '\\';
@@ -119,7 +119,7 @@ std::string json_text(const std::string &s) {
   }
   return out + "\"";
 }
-std::string triple(emu_u3 v) {
+COLD std::string triple(emu_u3 v) {
   char b[64];
   snprintf(b, sizeof b, "[%u,%u,%u]", v.x, v.y, v.z);
   return b;
@@ -130,12 +130,12 @@ emu_u3 block_of(uint32_t id) {
 emu_u3 thread_of(int t) {
   return {t % block_dim.x, t / block_dim.x % block_dim.y, t / block_dim.x / block_dim.y};
 }
-std::string actor(uint32_t block, int thread, uint32_t pc, const char *verb) {
+COLD std::string actor(uint32_t block, int thread, uint32_t pc, const char *verb) {
   char b[64];
   snprintf(b, sizeof b, ",\"pc\":%u,\"verb\":\"%s\"}", pc, verb);
   return "{\"block\":" + triple(block_of(block)) + ",\"thread\":" + triple(thread_of(thread)) + b;
 }
-std::string place(const Region *r, const char *p, size_t bytes) {
+COLD std::string place(const Region *r, const char *p, size_t bytes) {
   char b[160];
   long offset = long(p - r->lo);
   snprintf(b, sizeof b, ",\"offset\":%ld,\"bytes\":%zu,\"size\":%zu,\"elem\":%zu,\"shared\":%s",
@@ -143,14 +143,14 @@ std::string place(const Region *r, const char *p, size_t bytes) {
   return "\"buffer\":" + json_text(r->name) + b;
 }
 
-[[noreturn]] void leave(const char *kind, const std::string &text) {
+[[noreturn]] COLD void leave(const char *kind, const std::string &text) {
   if (seen.fatal_kind.empty()) {
     seen.fatal_kind = kind;
     seen.fatal = text;
   }
   siglongjmp(launch_exit, 1);
 }
-std::string me(uintptr_t pc, const char *verb) {
+COLD std::string me(uintptr_t pc, const char *verb) {
   return "\"who\":" + actor(block_id, cur->index, uint32_t(pc - image_base), verb) +
          ",\"kernel\":" + json_text(kernel->name);
 }
