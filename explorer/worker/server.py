@@ -16,6 +16,8 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import msgspec
@@ -48,6 +50,8 @@ class Server:
         if self.settings.warm_up:
             child.warm_up(self.settings.warm_up)
         self._enter("ready")
+        if self.settings.aside:
+            self._fork(partial(child.warm_up, self.settings.aside), background=True)
         while True:
             self._fork_waiting(timeout_s=None)
 
@@ -67,12 +71,13 @@ class Server:
         if not message:
             self._end()
         if len(fds) == 2:
-            self._fork(fds[0], fds[1], background=message == b"b")
+            self._fork(partial(self._serve, *fds), background=message == b"b")
         for fd in fds:
             os.close(fd)
         return True
 
-    def _fork(self, connection: int, log: int, background: bool) -> None:
+    def _fork(self, work: Callable[[], None], *, background: bool) -> None:
+        """Start a child that does `work` and ends."""
         parent = os.getpid()
         # A child that ends before it is noted down would be missed by `_reap`.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
@@ -90,18 +95,22 @@ class Server:
                 os.nice(BACKGROUND_NICE)
             self.control.detach()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
-            os.close(log)
-            child.serve(
-                socket.socket(fileno=connection),
-                self.settings.answers,
-                self.settings.limits.answer_bytes,
-                warm=self.stage == "ready",
-            )
+            work()
             status = 0
         finally:
             os._exit(status)
+
+    def _serve(self, connection: int, log: int) -> None:
+        """In a child: answer requests until the connection closes."""
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        child.serve(
+            socket.socket(fileno=connection),
+            self.settings.answers,
+            self.settings.limits.answer_bytes,
+            warm=self.stage == "ready",
+        )
 
     def _reap(self, signum: int, frame: FrameType | None) -> None:
         """Bury ended children, take along what they had started, and report them."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from explorer.errors import StepRefused, ToolMissing, WorkerDied
 from explorer.model.loaded import Source
 from explorer.worker.limits import Settings
 from explorer.worker.pool import WorkerBug
+from explorer.worker.server import BACKGROUND_NICE
+from tests.worker.conftest import SETTINGS
 
 
 def test_values_go_there_and_back_typed(pool):
@@ -122,6 +127,32 @@ def test_a_warm_up_that_fails_costs_nothing_else(make_pool):
     pool = make_pool(Settings(answers="tests.worker.verbs:ANSWERS", warm_up="tests.worker.verbs:x"))
     assert pool.ask("pid", int) > 0
     assert pool.wait_until_ready(30)
+
+
+def test_work_aside_is_done_warm_and_niced_and_ends_with_the_server(
+    make_pool, tmp_path, monkeypatch
+):
+    os.mkfifo(tmp_path / "note")
+    monkeypatch.setenv("NOTE", str(tmp_path / "note"))
+    note = os.open(tmp_path / "note", os.O_RDONLY | os.O_NONBLOCK)
+
+    def read() -> bytes:
+        assert select.select([note], [], [], 30)[0]
+        return os.read(note, 100)
+
+    pool = make_pool(msgspec.structs.replace(SETTINGS, aside="tests.worker.verbs:aside"))
+    pool.start()
+    assert read().decode() == f"{os.nice(0) + BACKGROUND_NICE} ['warm']\n"
+    assert pool.ask("pid", int) > 0
+    pool.close()
+    assert read() == b""
+    os.close(note)
+
+
+def test_work_aside_that_fails_costs_nothing_else(make_pool):
+    pool = make_pool(msgspec.structs.replace(SETTINGS, aside="tests.worker.verbs:x"))
+    assert pool.wait_until_ready(30)
+    assert pool.ask("pid", int) > 0
 
 
 def test_a_server_that_can_not_start_is_told_with_its_reason(make_pool):
