@@ -6,6 +6,7 @@ Buffers are taken to start on a sector and bank boundary (cudaMalloc aligns to 2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -89,6 +90,59 @@ def shared_pattern(access: Access) -> SharedPattern | None:
         needed=float(best.reshape(per_request).sum(axis=1).mean()),
         ways=int(worst.max()),
     )
+
+
+class Reuse(msgspec.Struct, frozen=True):
+    """Sectors of global memory that a warp asks for in one round of a loop body, as means.
+
+    `asked` counts a sector once for each request, `fresh` once if neither this round nor the one
+    before asked for it, `held` is how many different ones a round asks for.
+    """
+
+    asked: float
+    fresh: float
+    held: float
+
+
+def reuse(accesses: Sequence[Access]) -> Reuse | None:
+    """How a warp comes back to sectors, from all accesses to one array in one loop body.
+
+    Rows are pairs: an even row and, after it, the next round of the innermost loop at the same
+    place.  None when an index is unknown or no sampled lane comes here.
+    """
+    asked = np.zeros(0)
+    parts: list[Ints] = []
+    for access in accesses:
+        if access.element is None:
+            return None
+        pieces = _pieces(access.element * access.item_bytes, access.width_bytes, SECTOR_BYTES)
+        ordered = _sorted(pieces, access.active)
+        here = _fresh(ordered).sum(axis=1)
+        asked = here if not len(asked) else asked + here
+        parts.append(ordered)
+    if not parts or not asked.any():
+        return None
+    each = np.sort(np.concatenate(parts, axis=1), axis=1)
+    both = np.sort(each.reshape(len(each) // 2, -1), axis=1)
+    held = _fresh(each).sum(axis=1)
+    rounds = held[1::2].any()
+    fresh = _fresh(both).sum(axis=1) - held[::2] if rounds else held[::2]
+    row = slice(1, None, 2) if rounds else slice(0, None, 2)
+    return Reuse(float(asked[row].mean()), float(fresh.mean()), float(held[row].mean()))
+
+
+def matrix_wavefronts(apart_bytes: int | None, width: float) -> float:
+    """Wavefronts of a warp that loads a matrix of 16-byte pieces of rows so many bytes apart.
+
+    `width` is bytes a thread.  Eight pieces make a phase, as for ldmatrix; None: rows whose
+    distance is unknown are taken to conflict in pairs.
+    """
+    phases = max(width * WARP / (BANKS * BANK_BYTES), 1.0)
+    if apart_bytes is None:
+        return 2.0 * phases
+    words = (np.arange(8)[:, None] * apart_bytes + np.arange(0, 16, BANK_BYTES)) // BANK_BYTES
+    busiest = np.bincount(np.unique(words) % BANKS, minlength=BANKS).max()
+    return phases * float(busiest)
 
 
 def _pieces(first: Ints, width: int, piece: int) -> Ints:

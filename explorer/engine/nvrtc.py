@@ -56,7 +56,9 @@ template <class A, class B> struct conditional<false, A, B> { using type = B; };
 """
 """The traits that TVM's text asks <cuda/std/type_traits> for: CUDA's own take 1.5 s to read."""
 _OWN_HEADERS = {"cuda/std/type_traits": _TRAITS}
-_MORE_OF_CUDA = re.compile(r"#include\s*<(?!cuda/std/(?:cstdint|type_traits)>)(?:cuda/|cooperative_|nv)")
+_MORE_OF_CUDA = re.compile(
+    r"#include\s*<(?!cuda/std/(?:cstdint|type_traits)>)(?:cuda/|cooperative_|nv)"
+)
 
 _OPTIONS = (
     "-default-device", "--device-int128", "--use_fast_math",
@@ -84,9 +86,12 @@ class Binary(msgspec.Struct, frozen=True):
 
 
 def compile_text(
-    source: str, arch: str, fmt: Format = "cubin", extra: tuple[str, ...] = ()
-) -> Binary:
+    source: str, arch: str, fmt: Format = "cubin", extra: tuple[str, ...] = (), *,
+    keep: bool = True,
+) -> Binary:  # fmt: skip
     """Compile CUDA text for `arch` ("sm_90") with `extra` options.  A refusal is a value.
+
+    `keep` False: the caller keeps what it makes of the result, which is not stored itself.
 
     Raises ToolMissing when the NVRTC wheels are not installed or don't know `arch`.
     """
@@ -105,7 +110,8 @@ def compile_text(
             # Not the text's fault, and not kept: the header may be there the next time.
             raise ToolMissing(f"The CUDA header {header} is not installed.",
                               "The text was generated but not compiled.", _REPAIR)  # fmt: skip
-        disk_cache.store(key, kept)
+        if keep:
+            disk_cache.store(key, kept)
     return kept
 
 

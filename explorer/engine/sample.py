@@ -40,7 +40,7 @@ def kernels_of(function: str, lowered: Lowered, sizes: Mapping[str, int]) -> tup
 
 
 def _kernel(function: str, launch: Launch, device: Any, host: Env) -> Kernel:
-    grid, block = _extents(launch, "blockIdx", host), _extents(launch, "threadIdx", host)
+    grid, block = launch_extents(launch, host)
     contents = Contents(device, host)
     warps = SampledWarps(launch, device, host)
     complete = all(size is not None and size > 0 for size in grid + block)
@@ -74,6 +74,11 @@ def _kernel(function: str, launch: Launch, device: Any, host: Env) -> Kernel:
         ),
         unknown=(f"accesses after the first {MOST}",) if warps.more else (),
     )
+
+
+def launch_extents(launch: Launch, host: Env) -> tuple[Extents, Extents]:
+    """Grid and block of a launch, None where a size is missing."""
+    return _extents(launch, "blockIdx", host), _extents(launch, "threadIdx", host)
 
 
 def _extents(launch: Launch, axis: str, host: Env) -> Extents:
@@ -192,6 +197,10 @@ class SampledWarps(Walk):
             if use.kind != "address" and shared_by_threads(use.buffer):
                 self.accesses.append(self._access(use, runs))
 
+    def words(self, use: Use) -> str:
+        """The index as text, for messages."""
+        return str(use.indices[0])
+
     def _access(self, use: Use, runs: float) -> Access:
         dtype = str(use.buffer.dtype)
         index = use.index()[0] if len(use.indices) == 1 else None
@@ -205,7 +214,7 @@ class SampledWarps(Walk):
             dtype=dtype,
             item_bytes=item_bytes(dtype),
             lanes=lanes,
-            index=str(use.indices[0]),
+            index=self.words(use),
             element=None if index is None else np.broadcast_to(index[:, :, 0], shape),
             active=np.broadcast_to(use.where[:, :, 0], shape),
             by_data=index is None and _reads_memory(use.indices),
