@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -21,7 +21,6 @@ from explorer.ui import state
 
 ACTIVE: tuple[State, ...] = ("running", "paused")
 OPEN = "tune_open"
-BELOW: state.Region = "below"
 LIVE, CANDIDATE = "tune_live", "tune_candidate"
 """The parts of the tab that are drawn on their own."""
 T = TypeVar("T")
@@ -100,7 +99,7 @@ def show(path: Path | str) -> None:
     st.session_state[OPEN] = str(path)
 
 
-def go_to(path: Path | str) -> NoReturn:
+def go_to(path: Path | str) -> None:
     """A control's callback: look at another job, or at the form."""
     show(path)
     redraw()
@@ -113,14 +112,19 @@ def shown(known: list[jobs.Known]) -> str:
     return str(st.session_state[OPEN])
 
 
-def redraw(*parts: str) -> NoReturn:
-    """In a callback: draw these parts of the tab, or all of it, and whatever else changed."""
-    late = state.owed()
-    state.coming().update(late)
-    st.rerun([*late, *(part for part in parts or (BELOW,) if part not in late)])
+def redraw(*parts: str) -> None:
+    """In a callback: draw these parts of the tab, or all of it, and what else is another now.
+
+    Nothing after it runs.
+    """
+    desk = state.desk()
+    owed = [] if desk is None else state.drawn().owed(desk, state.notice())
+    if parts and not owed:
+        st.rerun(list(parts))
+    state.draw([*owed, "below"])
 
 
-def do(verb: Callable[..., Any], *args: Any) -> NoReturn:
+def do(verb: Callable[..., Any], *args: Any) -> None:
     """A control's callback: call a verb of `explorer.tunes`, then draw the tab.
 
     What the user can repair becomes the page's notice.

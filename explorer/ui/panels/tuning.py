@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from explorer.ui.components.picktable import Cell, Row, picktable
 from explorer.ui.desk import Desk
 from explorer.ui.panels import tuning_candidate, tuning_import, tuning_live, tuning_setup
 from explorer.ui.panels import tuning_steer as steer
+from explorer.ui.panels.header import target_name
+from explorer.ui.tunes import Watch
 
 POLL_S = 1.0
 LISTED = 12
@@ -30,6 +33,7 @@ def draw(desk: Desk) -> None:
     known = jobs.jobs()
     path = tunes.shown(known)
     st.html(f"<style>{_sheet()}</style>")
+    opened: tuple[Watch, str] | None = None
     left, right = st.columns([1, 3.4], gap="medium")
     with left:
         active = any(each.state in tunes.ACTIVE for each in known)
@@ -38,11 +42,14 @@ def draw(desk: Desk) -> None:
         if path == tuning_import.OPEN:
             tuning_import.draw(desk)
         elif path:
-            _job(desk, path)
+            opened = _job(path)
         else:
             st.html('<div class="node-title">New search</div>')
             say.note(LESSON)
             tuning_setup.draw(desk)
+    if opened is not None:
+        tuning_candidate.draw(desk, *opened)
+        steer.draw(desk, opened[0])
 
 
 @cache
@@ -71,14 +78,22 @@ def _list(path: str) -> None:
 def _row(known: jobs.Known) -> Row:
     badge = tunes_words.state_badge(known.state)
     total = known.job.trials
+    about = f"{target_name(known.job.target)}, {day(known.at)}"
     return Row(
         id=known.path,
         cells=(
-            known.title, Cell(badge.text, tone=badge.tone, why=badge.why),
+            f"{known.title}\n{about}", Cell(badge.text, tone=badge.tone, why=badge.why),
             Cell(f"{known.trials} of {total}", share=min(known.trials / max(total, 1), 1.0)),
         ),
         why=f"{tunes_words.title(known.job)} for {known.job.target}\n{known.path}",
     )  # fmt: skip
+
+
+def day(at: float, now: float | None = None) -> str:
+    """A time of day, with its date unless it is today."""
+    then, today = time.localtime(at), time.localtime(now)
+    form = "%H:%M" if then[:3] == today[:3] else "%d %b %H:%M"
+    return time.strftime(form, then)
 
 
 def _picked() -> None:
@@ -87,12 +102,13 @@ def _picked() -> None:
         tunes.go_to(picked["id"])
 
 
-def _job(desk: Desk, path: str) -> None:
+def _job(path: str) -> tuple[Watch, str] | None:
+    """A search as it is now, and the function that is looked at; None when it can't be read."""
     try:
         watch = tunes.watch(path)
     except ExperimentError as error:
         say.problem(error.problem)
-        return
+        return None
     job = watch.job
     about = [f"for {job.target}", tunes_words.RUNNERS[job.runner], f"{job.trials} trials"]
     about += [f"at most {job.budget_min:g} min"] if job.budget_min is not None else []
@@ -110,6 +126,6 @@ def _job(desk: Desk, path: str) -> None:
             "Function", watch.functions, default=function, key=f"tune_of_{path}", required=True,
             format_func=say.plain,
         )  # fmt: skip
+    function = function or watch.functions[0]
     tuning_live.draw(watch, function)
-    tuning_candidate.draw(desk, watch, function)
-    steer.draw(desk, watch, function)
+    return watch, function

@@ -40,12 +40,11 @@ def draw(desk: Desk, watch: Watch, function: str) -> None:
     def part() -> None:
         candidate = looked_at(watch, function)
         if candidate is None:
-            if watch.summary.candidates:
-                say.note("Pick a candidate in the table: its decisions and steps appear here.")
+            say.note("Pick a candidate in the table: its decisions and steps appear here.")
             return
         with st.container(border=True, key="tune_candidate_box"):
             _head(watch, candidate)
-            left, right = st.columns([1, 2.6], gap="medium")
+            left, right = st.columns([1, 2.8], gap="medium")
             with left:
                 tuning_steer.decisions(watch, candidate)
             with right:
@@ -103,6 +102,8 @@ def _schedule(desk: Desk, watch: Watch, candidate: Candidate) -> None:
     answer = proposal(watch, candidate.id)
     if answer.problem is not None:
         say.problem(answer.problem, "calm")
+        if answer.problem.kind in ("WorkerDied", "WorkerBug"):
+            st.button("Try again", key="tune_steps_again", on_click=state.again)
         return
     if answer.value is None:
         say.note("Its steps are being replayed…")
@@ -202,6 +203,17 @@ def _ways(desk: Desk, watch: Watch, candidate: Candidate, steps: tuple[Any, ...]
             args=("", _open_module, watch),
         )  # fmt: skip
         return
+    wanted = watch.job.target
+    if desk.experiment.target != wanted:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.html(
+                f'<p class="why">It was searched for {say.inline(wanted)}; the page builds for '
+                f"{say.inline(desk.experiment.target)}.</p>", width="content",
+            )  # fmt: skip
+            st.button(
+                f"Build for {say.plain(wanted)}", key="tune_target", on_click=_go,
+                args=("", desks.set_target, wanted),
+            )  # fmt: skip
     count = len(watch.job.steps) + at
     made = (as_variant, name_of(watch, candidate), watch.job.steps + steps, count)
     with st.container(horizontal=True):

@@ -27,6 +27,7 @@ MORE_TRIALS = 64
 Shown = Fate | Literal["sampled"]
 ALL: Literal["sampled"] = "sampled"
 """Picks every candidate, whatever became of it."""
+WITH_FIGURE: tuple[Fate, ...] = ("measured", "predicted")
 UNRUN: tuple[Fate, ...] = ("run_failed", "wrong", "measured")
 """Fates that nothing meets where nothing is run."""
 
@@ -68,7 +69,8 @@ def tiles(watch: Watch, function: str, now: float) -> list[tuple[str, str, str]]
     found = [("Phase", phase if watch.active and phase else words.STATES[watch.state][0], "")]
     found += [("Trials", f"{summary.trials()} of {job.trials}", "Candidates that were built.")]
     best = summary.best(function)
-    name = "Best, predicted" if summary.predicted else "Best so far"
+    name = "Best" if watch.state == "ended" else "Best so far"
+    name += ", predicted" if summary.predicted else ""
     about = "" if best is None else f"candidate {best.id}, {best.origin}"
     found += [(name, "none yet" if best is None else micros(figure(best) or 0), about)]
     rival = best_rival(summary, function)
@@ -175,7 +177,7 @@ def _funnel(watch: Watch, function: str) -> None:
     with left:
         picktable(
             funnel_rows(watch.summary, function, fate), key="tune_funnel", on_pick=_opened,
-            label="What became of the candidates", group=fate, head=("Candidates", ""),
+            label="What became of the candidates", group=fate, head=("Candidates", ""), wide=1,
             selected=f"{fate}|{by}", height=TABLE_HEIGHT + 36,
         )  # fmt: skip
     with right:
@@ -243,13 +245,14 @@ def _table(watch: Watch, function: str, fate: Shown, by: str) -> None:
     picktable(
         [row(watch.summary, each, fate) for each in found[:limit]], key="tune_rows_table",
         head=head, label=f"Candidates: {label}", on_pick=chosen,
+        wide=2 if fate == ALL or fate in WITH_FIGURE else 1,
         selected="" if at is None else str(at),
         height=TABLE_HEIGHT, group=f"{function}|{fate}|{by}|{limit}",
         empty=f"No candidate was {label} so far. {about}",
     )  # fmt: skip
     if len(found) > limit:
         with st.container(horizontal=True, vertical_alignment="center"):
-            say.note(f"{limit} of {len(found)} are listed.")
+            st.html(f'<p class="why">{limit} of {len(found)} are listed.</p>', width="content")
             if limit < MOST_ROWS:
                 st.button("More", key="tune_more_rows", on_click=_more, args=(limit,))
 
@@ -263,7 +266,7 @@ def heads(fate: Shown) -> tuple[tuple[str, ...], str, str]:
     if fate == "sampled":
         return ("", "Fate", "Figure or why", "Origin"), "sampled", "Every candidate there was."
     label, _, about = words.FATES[fate]
-    if fate in ("measured", "predicted"):
+    if fate in WITH_FIGURE:
         return ("", "Figure", "Origin", "Check"), label, about
     return ("", "Why", "By", "Origin"), label, about
 
@@ -273,7 +276,7 @@ def listed(summary: Summary, function: str, fate: Shown, by: str) -> list[Candid
     if fate == "sampled":
         return summary.latest(function)
     found = summary.with_fate(fate, function)
-    if fate in ("measured", "predicted"):
+    if fate in WITH_FIGURE:
         best = summary.ranked(function)
         return best + [each for each in found if each not in best]
     return [each for each in found if not by or each.by == by]
@@ -287,7 +290,7 @@ def row(summary: Summary, each: Candidate, fate: Shown) -> Row:
         cells: tuple[Cell | str, ...] = (
             f"#{each.id}", Cell(badge.text, tone=badge.tone), text or each.reason, each.origin,
         )  # fmt: skip
-    elif fate in ("measured", "predicted"):
+    elif fate in WITH_FIGURE:
         badge = words.check_of(summary, each)
         cells = (
             f"#{each.id}", text, each.origin, Cell(badge.text, tone=badge.tone, why=badge.why),

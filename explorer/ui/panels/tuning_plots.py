@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -17,6 +18,11 @@ MOST_DOTS = 1500
 """More candidates than this are thinned out, the best kept: a chart is sent whole."""
 GROUPS = {"sampled": "sampled", "mutated": "mutated", "seed": "seeds", "imported": "imported"}
 SYMBOLS = {"sampled": "circle", "mutated": "diamond", "seed": "star", "imported": "square"}
+COLOURS = {"sampled": "#6b7fd7", "mutated": "#1f9a90", "seed": "#b455c0", "imported": "#8a8f99"}
+_SHIFTS = (9, -9)
+"""Labels of rivals stand above and below their lines in turn: equal figures lie on one another."""
+BEST, RIVAL = "#d9702b", "#8a8f99"
+"""Colours that are told apart on the light and on the dark page."""
 
 
 def convergence(summary: Summary, function: str) -> go.Figure:
@@ -34,20 +40,20 @@ def convergence(summary: Summary, function: str) -> go.Figure:
             found.add_scatter(
                 x=[each.trial for each in some], y=[figure(each) for each in some], name=name,
                 mode="markers",
-                marker={"size": 8, "opacity": 0.75, "symbol": SYMBOLS[group]},
+                marker={"size": 8, "symbol": SYMBOLS[group], "color": COLOURS[group]},
                 customdata=[[each.id, _about(each)] for each in some],
                 hovertemplate="%{customdata[1]}<extra></extra>",
             )  # fmt: skip
     if curve:
         found.add_scatter(
             x=[each.trial for each in curve], y=[each.best_us for each in curve],
-            name="best so far", mode="lines", line={"shape": "hv", "width": 2},
+            name="best so far", mode="lines", line={"shape": "hv", "width": 2, "color": BEST},
             hovertemplate="best after trial %{x}: %{y:.4g} µs<extra></extra>",
         )  # fmt: skip
-    values = [figure(each) or 0.0 for each in shown] + _rivals(found, summary, function)
-    last = max([each.trial for each in shown], default=1)
+    end = max([each.trial for each in shown], default=1) * 1.03 + 1
+    values = [figure(each) or 0.0 for each in shown] + _rivals(found, summary, function, end)
     found.update_layout(
-        xaxis={"title": "trial", "range": [0, last * 1.03 + 1]},
+        xaxis={"title": "trial", "range": [0, end]},
         yaxis={"title": f"{what}, µs", **log_axis(_ends(values))},
         showlegend=True, uirevision=function,
     )  # fmt: skip
@@ -63,7 +69,7 @@ def cost_model(summary: Summary, function: str) -> go.Figure:
     found = go.Figure()
     found.add_scatter(
         x=[each.score for each in some], y=[figure(each) for each in some], mode="markers",
-        marker={"size": 7, "opacity": 0.75}, showlegend=False,
+        marker={"size": 7, "color": COLOURS["sampled"]}, showlegend=False,
         customdata=[[each.id, _about(each)] for each in some],
         hovertemplate="%{customdata[1]}<extra></extra>",
     )  # fmt: skip
@@ -91,22 +97,24 @@ def thinned(ranked: Sequence[Candidate]) -> list[Candidate]:
     return [*ranked[:best], *ranked[best::every]]
 
 
-def _rivals(found: go.Figure, summary: Summary, function: str) -> list[float]:
+def _rivals(found: go.Figure, summary: Summary, function: str, end: float) -> list[float]:
     """Draw a dashed line for each rival with a figure; their values."""
     values = []
-    sides = ("top left", "bottom left")
     known = [
         (us, each.name)
         for each in summary.rivals.values()
-        if each.function == function
-        and (us := each.predicted_us if summary.predicted else each.us) is not None
+        if each.function == function and (us := each.predicted_us if summary.predicted else each.us)
     ]
     for at, (us, name) in enumerate(sorted(known)):
         values.append(us)
-        found.add_hline(
-            y=us, line_dash="dash", line_width=1.2, opacity=0.8,
-            annotation={"text": f"{label(name)}: {micros(us)}", "font": {"size": 11}},
-            annotation_position=sides[at % 2].replace("left", "right"),
+        text = f"{label(name)}: {micros(us)}"
+        found.add_scatter(
+            x=[0, end], y=[us, us], mode="lines", showlegend=False, hovertext=text,
+            hoverinfo="text", line={"dash": "dash", "width": 1.2, "color": RIVAL},
+        )  # fmt: skip
+        found.add_annotation(
+            x=end, y=math.log10(us), text=text, showarrow=False, xanchor="right",
+            yshift=_SHIFTS[at % 2], font={"size": 11},
         )  # fmt: skip
     return values
 

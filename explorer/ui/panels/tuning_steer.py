@@ -125,7 +125,7 @@ def _region(choice: Choice, key: str) -> tuple[int | None, int, int]:
         value = choice.value
         if isinstance(value, tuple):
             part = st.selectbox(
-                "Factor", range(len(value)), format_func=lambda at: f"{at + 1}", width=80,
+                "Factor", range(len(value)), format_func=lambda at: f"{at + 1}", width=74,
                 key=f"tune_part_{key}_{len(value)}",
             ) or 0  # fmt: skip
             value = value[part]
@@ -134,13 +134,13 @@ def _region(choice: Choice, key: str) -> tuple[int | None, int, int]:
             label = lambda at: str(choice.candidates[at])  # noqa: E731
             at = value if 0 <= value < len(choice.candidates) else 0
             low = st.selectbox("From", options, index=at, format_func=label, key=f"tune_lo_{key}",
-                               width=90)  # fmt: skip
+                               width=84)  # fmt: skip
             high = st.selectbox("to", options, index=at, format_func=label, key=f"tune_hi_{key}",
-                                width=90)  # fmt: skip
+                                width=84)  # fmt: skip
         else:
-            low = st.number_input("From", value=value, step=1, width=110,
+            low = st.number_input("From", value=value, step=1, width=84,
                                   key=f"tune_from_{key}_{part}_{value}")  # fmt: skip
-            high = st.number_input("to", value=value, step=1, width=110,
+            high = st.number_input("to", value=value, step=1, width=84,
                                    key=f"tune_to_{key}_{part}_{value}")  # fmt: skip
     return part, int(low or 0), int(high or 0)
 
@@ -153,13 +153,13 @@ def _ban(watch: Watch, ban: Ban) -> None:
     change(watch, banned(draft(watch), ban))
 
 
-def draw(desk: Desk, watch: Watch, function: str) -> None:
+def draw(desk: Desk, watch: Watch) -> None:
     """What steers the search, what this tab would change, and what happened so far."""
     steering, told = draft(watch), watch.steering
     changed = steering != told
     title = "Steer the search"
     with st.expander(f"{title} (not told yet)" if changed else title, expanded=changed,
-                     key="tune_steer"):  # fmt: skip
+                     key=f"tune_steer_{changed}"):  # fmt: skip
         if not (steering.pins or steering.bans):
             say.note(
                 "Pick a candidate above and pin or ban one of its decisions; what you collect "

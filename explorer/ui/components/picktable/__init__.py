@@ -42,12 +42,13 @@ def picktable(
     height: int = 0,
     group: str = "",
     empty: str = "",
+    wide: int = 0,
 ) -> None:
     """Show rows of plain text; `on_pick` runs when `pick` fires with {"id"}.
 
     `height` is the most it takes, in pixels (0: all it needs).  Rows that come or go while the
     pointer is over the table wait until it leaves, unless `group` names another list than before.
-    `empty` stands where there are no rows.
+    `empty` stands where there are no rows; column `wide` takes the room that is left.
     """
     _component(
         key=key,
@@ -55,6 +56,7 @@ def picktable(
         data={
             "rows": msgspec.to_builtins(list(rows)), "head": list(head), "label": label,
             "selected": selected, "height": height, "group": group, "empty": empty,
+            "wide": wide,
         },
         on_pick_change=on_pick,
     )  # fmt: skip

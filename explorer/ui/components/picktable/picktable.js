@@ -1,4 +1,4 @@
-// A table of rows to pick.  data = {rows: [{id, cells, why}], head, label, selected, height, group, empty}.
+// A table of rows to pick.  data = {rows: [{id, cells, why}], head, label, selected, height, group, empty, wide}.
 // Rows are kept by id, so that focus, scroll and pointer stay where they are when figures change.
 const tables = new WeakMap();
 
@@ -37,6 +37,7 @@ class Table {
   show(data) {
     this.later = null;
     this.group = data.group;
+    this.wide = data.wide;
     this.root.style.maxHeight = data.height ? data.height + "px" : "";
     this.root.querySelector("table").setAttribute("aria-label", data.label);
     this.note.textContent = data.rows.length ? "" : data.empty;
@@ -72,6 +73,7 @@ class Table {
       td.dataset.sig = sig;
       td.title = about ?? "";
       td.className = share == null ? "" : "bar";
+      td.classList.toggle("wide", at === this.wide);
       if (share != null) td.style.setProperty("--share", `${Math.round(share * 1000) / 10}%`);
       const span = document.createElement("span");
       span.textContent = text;
