@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import random
 
-from tvm import s_tir
-
 from explorer.engine.tuning.features import folded
 from explorer.engine.tuning.orders import Gene, Made, Wanted
 from explorer.engine.tuning.space import Rejected, Space, digest
@@ -23,13 +21,25 @@ ANOTHER = 0.3
 
 def make(space: Space, wanted: Wanted) -> Made:
     """Carry out an order; a candidate that comes to nothing says why."""
-    gene, origin = _ordered(space, wanted)
-    if isinstance(gene, Rejected):
-        return _refused(gene, Gene(wanted.design), origin)
+    origin = "sampled"
+    gene = wanted.parent or Gene(wanted.design)
     try:
-        sch, gene = _drawn(space, wanted, gene)
+        if wanted.seed_name:
+            origin = f"seed {wanted.seed_name}"
+            gene = space.seed(wanted.seed_name)
+            sch = space.replay(gene)
+        elif wanted.gene is not None:
+            origin, gene = "imported", wanted.gene
+            sch = space.replay(gene)
+        elif wanted.parent and (mutated := _mutated(space, wanted.parent, wanted.seed)):
+            origin, gene = f"mutated from {wanted.parent_id}", mutated
+            sch = space.replay(gene)
+        else:
+            gene = Gene(gene.design)
+            sch = space.sample(gene.design, wanted.seed)
+        gene = space.gene_of(gene.design, sch.trace)
     except Rejected as refused:
-        return _refused(refused, gene or Gene(wanted.design), origin)
+        return _refused(refused, gene, origin)
     reason = space.rudder.off_pin(gene)
     if reason:
         return _refused(Rejected("steering", reason), gene, origin)
@@ -42,30 +52,6 @@ def make(space: Space, wanted: Wanted) -> Made:
         return _refused(refused, gene, origin)
     features = folded(space.features(sch))
     return Made(gene=gene, origin=origin, digest=digest(sch), features=features)
-
-
-def _ordered(space: Space, wanted: Wanted) -> tuple[Gene | Rejected | None, str]:
-    """The gene that an order names (None: any of a design), and the candidate's origin."""
-    if wanted.seed_name:
-        return space.seed(wanted.seed_name), f"seed {wanted.seed_name}"
-    if wanted.gene is not None:
-        return wanted.gene, "imported"
-    if wanted.parent is not None:
-        mutated = _mutated(space, wanted.parent, wanted.seed)
-        if mutated is not None:
-            return mutated, f"mutated from {wanted.parent_id}"
-    return None, "sampled"
-
-
-def _drawn(space: Space, wanted: Wanted, gene: Gene | None) -> tuple[s_tir.Schedule, Gene]:
-    """The schedule of a gene, or of a sample, before postprocessing.  Raises Rejected."""
-    if gene is None:
-        design = wanted.design if wanted.parent is None else wanted.parent.design
-        sch = space.sample(design, wanted.seed)
-    else:
-        design = gene.design
-        sch = space.replay(gene)
-    return sch, space.gene_of(design, sch.trace)
 
 
 def _mutated(space: Space, parent: Gene, seed: int) -> Gene | None:

@@ -12,8 +12,11 @@ from tvm.target import Target as TvmTarget
 
 from explorer.errors import UserError
 
-_TENSOR_CORE = "MultiLevelTilingTensorCore"
-"""Can be added on GPUs older than those for which TVM uses it by default."""
+_WIDE, _TENSOR_CORE = "MultiLevelTilingWideVector", "MultiLevelTilingTensorCore"
+_MORE = {"llvm": (_WIDE,), "cuda": (_TENSOR_CORE,)}
+"""Rules that can be added: TVM uses the second by default on newer GPUs only."""
+_VECTOR_BITS = 128
+"""What every processor has that code is generated for without naming it."""
 
 SEED = 1
 """What rules decide at random while they make designs is the same in every job."""
@@ -28,8 +31,7 @@ class Rules:
         """`leave` and `add` are names of rules.  Raises UserError for a name that is unknown."""
         default = _context(workload, target, "from-target")[0]
         chosen = list(default.sch_rules)
-        more = [_TENSOR_CORE] if target.kind.name == "cuda" else []
-        known = dict.fromkeys([*map(_name, chosen), *more])
+        known = dict.fromkeys([*map(_name, chosen), *_MORE[target.kind.name]])
         for name in (*leave, *add):
             if name not in known:
                 raise UserError(
@@ -41,6 +43,11 @@ class Rules:
         if _TENSOR_CORE in add and _TENSOR_CORE not in present:
             chosen = list(rules.ScheduleRule.create("cuda-tensorcore"))
             postprocs = "cuda-tensorcore"
+        if _WIDE in add:  # before the other tiling: a block is tiled once
+            reuse = rules.ReuseType("may", [1, 2], "global")
+            wide = rules.MultiLevelTilingWideVector("SSRSRS", _VECTOR_BITS, 64, None, reuse)
+            at = next((n for n, rule in enumerate(chosen) if "Tiling" in _name(rule)), 0)
+            chosen.insert(at, wide)
         self.names = tuple(
             dict.fromkeys(_name(rule) for rule in chosen if _name(rule) not in leave)
         )

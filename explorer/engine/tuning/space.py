@@ -25,6 +25,7 @@ from explorer.engine.trace import plain
 from explorer.engine.tuning.orders import Decisions, Gene, Value
 from explorer.engine.tuning.refusals import why, wrong_threads
 from explorer.engine.tuning.rules import Rules
+from explorer.engine.tuning.seeds import seed_of
 from explorer.engine.tuning.steering import Rudder
 from explorer.engine.tuning.words import decisions_of
 from explorer.errors import UserError
@@ -71,6 +72,7 @@ class Space:
         """
         self.function = function
         self.job = job
+        self._mod = mod
         self.steering = steering or job.steering
         self.workload = _workload(mod, function)
         self.target = search_target(target)
@@ -116,9 +118,19 @@ class Space:
         after = _ffi_api.MutatorApply(mutator, before, seed)
         return None if after is None else self.gene_of(gene.design, after)
 
-    def seed(self, name: str) -> Gene | Rejected:
-        """The candidate that a variant is, or why it is none."""
-        return Rejected("steering", f"{name} is no seed of {self.function}.")
+    def seed(self, name: str) -> Gene:
+        """The candidate that a variant of the steering's seeds is.  Raises Rejected."""
+        first = self.job.steps
+        for known, function, steps in self.steering.seeds:
+            if known != name or function != self.function:
+                continue
+            if steps[: len(first)] != first:
+                raise Rejected("steering", f"{name} does not begin with the steps of the job.")
+            found = seed_of(self._mod, function, steps[len(first) :], self.designs)
+            if isinstance(found, Gene):
+                return found
+            raise Rejected("steering", found)
+        raise Rejected("steering", f"There is no seed {name} for {self.function}.")
 
     def postprocess(self, sch: s_tir.Schedule) -> None:
         """Make a sampled schedule a program, in place.  Raises Rejected."""
@@ -282,7 +294,8 @@ def _workload(mod: ir.IRModule, function: str) -> ir.IRModule:
         )
     if "global_symbol" not in attrs:
         func = func.with_attr("global_symbol", "main")
-    return ir.IRModule({"main": func})
+    # tune_tir says so of every function, and finds a workload by that, too.
+    return ir.IRModule({"main": func.with_attr("tirx.noalias", True)})
 
 
 def _has_blocks(func: tirx.PrimFunc) -> bool:
