@@ -1,5 +1,5 @@
 """The same verbs by command, for scripts and CI: open, compare, time, export, doctor,
-tune, records.
+sweep, history, ablation, tune, records.
 
 Exit code 0 when the question was answered, 1 when the text can't be loaded or the file can't be
 made, 2 for wrong usage.  With `--json` an error is `{"error": {...}}` on standard output.
@@ -15,30 +15,17 @@ import msgspec
 
 from explorer import cli_text, error_texts, workbench
 from explorer.bind_doctor import diagnose
-from explorer.cli_inputs import (
-    Usage,
-    check_names,
-    default_names,
-    experiment_of,
-    named_schedule,
-    needs_intrinsics,
-    print_json,
-    read_text,
-    sizes_of,
-    write_export,
-)
+from explorer.cli_inputs import Usage, experiment_of, print_json, sizes_of, write_export
 from explorer.cli_options import make_parser
+from explorer.cli_questions import question_of, race_of, variant_of
 from explorer.cli_records import records
+from explorer.cli_studies import ablation, history, sweep
 from explorer.cli_tune import tune
-from explorer.comparison import ORIGINAL, Question, compare
+from explorer.comparison import compare
 from explorer.errors import ForbiddenText, LoadError, TargetError, UserError
-from explorer.experiment import Variant
 from explorer.model.diagnosis import Diagnosis
-from explorer.model.loaded import Loaded
-from explorer.model.race import Method, Where
 from explorer.model.race_report import timing_report
 from explorer.timing import names_of, run_race, with_race
-from explorer.tuned import tuned
 from explorer.worker.client import WorkerBug
 
 
@@ -46,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     """Answer one command; returns the exit code."""
     parser = make_parser({
         "open": _open, "compare": _compare, "time": _time, "export": _export, "doctor": _doctor,
-        "tune": tune, "records": records,
+        "sweep": sweep, "history": history, "ablation": ablation, "tune": tune, "records": records,
     })  # fmt: skip
     options = parser.parse_args(argv)
     try:
@@ -87,10 +74,10 @@ def _open(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    question, loaded = _question(options)
+    question, loaded = question_of(options)
     report = compare(question, loaded)
     if options.time:
-        report = with_race(report, run_race(question, *_race(options)))
+        report = with_race(report, run_race(question, *race_of(options)))
     if options.json:
         print_json(msgspec.to_builtins(report))
     else:
@@ -99,8 +86,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _time(options: argparse.Namespace) -> int:
-    question, _ = _question(options)
-    race = run_race(question, *_race(options))
+    question, _ = question_of(options)
+    race = run_race(question, *race_of(options))
     report = timing_report(question.target, names_of(question), race)
     if options.json:
         print_json(msgspec.to_builtins(report))
@@ -109,70 +96,11 @@ def _time(options: argparse.Namespace) -> int:
     return 0
 
 
-def _race(options: argparse.Namespace) -> tuple[Where, Method]:
-    where = Where(
-        runner=options.runner, server=options.rpc, tracker=options.tracker, key=options.key,
-        host_triple=options.host_triple, device=options.device, again=options.again,
-    )  # fmt: skip
-    return where, Method(budget_s=options.budget, cache=options.cache)
-
-
-def _question(options: argparse.Namespace) -> tuple[Question, Loaded]:
-    """What `compare` and `time` are asked, and the module it is about."""
-    schedules = tuple(named_schedule(text) for text in options.schedule)
-    experiment = experiment_of(options.module)
-    target = options.target or experiment.target
-    names = options.with_
-    if names is None:
-        names = default_names(experiment, target)
-    workbench.start(warm=needs_intrinsics(names, [text for _, text in schedules]))
-    loaded = workbench.open_source(experiment.source)
-    known = {variant.name: variant.steps for variant in experiment.variants}
-    check_names(names, known)
-    found = tuple(tuned(text, experiment.source, options.func) for text in options.tuned)
-    question = Question(
-        source=experiment.source,
-        target=target,
-        names=tuple(name for name in names if name not in known),
-        variants=(*((name, known[name]) for name in names if name in known), *found),
-        schedules=schedules,
-        function=options.func,
-        sizes={**experiment.sizes, **sizes_of(options.size)},
-    )
-    functions = {function.name for function in loaded.nest.functions}
-    if question.function and question.function not in functions:
-        raise Usage(
-            f"the module has no function {question.function}; it has {', '.join(sorted(functions))}"
-        )
-    return question, loaded
-
-
 def _export(options: argparse.Namespace) -> int:
-    experiment = experiment_of(options.module)
-    text = read_text(options.schedule) if options.schedule else ""
-    name = options.with_ or Path(options.schedule or "").stem
-    workbench.start(warm=needs_intrinsics([name or options.tuned], [text]))
-    workbench.open_source(experiment.source)
-    target = options.target or experiment.target
-    known = {variant.name: variant for variant in experiment.variants}
-    if options.tuned:
-        name, found = tuned(options.tuned, experiment.source, options.func)
-        known, proposal = {name: Variant(name, found)}, None
-    elif text:
-        proposal = workbench.read_schedule(experiment.source, text, ())
-    elif name in known or name == ORIGINAL:
-        proposal = None
-    else:
-        check_names([name], known)
-        proposal = workbench.propose(experiment.source, (), name, target, options.func)
-    steps = known[name].steps if name in known else ()
-    if proposal is not None:
-        steps = workbench.steps_of(proposal)
-    sizes = {**experiment.sizes, **sizes_of(options.size)}
+    experiment, variant = variant_of(options)
     title = experiment.title or ("" if options.module == "-" else Path(options.module).stem)
-    experiment = msgspec.structs.replace(experiment, title=title, target=target, sizes=sizes)
-    experiment = experiment.put(Variant(name, steps))
-    made = workbench.export_experiment(experiment, name, options.format)
+    experiment = msgspec.structs.replace(experiment, title=title).put(variant)
+    made = workbench.export_experiment(experiment, variant.name, options.format)
     write_export(made, options, options.format)
     return 0
 

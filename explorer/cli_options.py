@@ -15,6 +15,8 @@ from explorer.tuning.job import CostModel, Runner, Strategy
 DEFAULT_WITH = ("original", "default_gpu", "dlight")
 FORMS = ("python", "tvmscript", "cuda", "trace", "experiment")
 MODULE = 'a text with a TensorIR module, an experiment file, or "-" for standard input'
+MOST_VALUES, LARGEST = 12, 1 << 20
+"""Of one sweep."""
 TUNED = "the best of a work dir or database (or candidate or record N of it)"
 RECORDS = "What is in a work dir or database of TVM's: list, export, import."
 
@@ -42,14 +44,24 @@ def make_parser(run: dict[str, Run]) -> argparse.ArgumentParser:
     timed = verb("time", "Time variants against each other, here or on a remote device.")
     _variants(timed)
     _race(timed)
+    over = verb("sweep", "Time variants over a range of a size: who wins where.")
+    over.add_argument(
+        "--over", required=True, type=_range, metavar="NAME=V1,V2,...",
+        help="a symbolic size, or a number that is replaced wherever it stands in the text",
+    )  # fmt: skip
+    _variants(over)
+    _race(over)
+    for name, about in (
+        ("history", "Time a variant after each of its steps: what each one changed."),
+        ("ablation", "Time a variant without each of its steps: what each one is worth."),
+    ):
+        steps = verb(name, about)
+        _variant(steps)
+        _race(steps)
     out = verb("export", "Save a variant as a file that reproduces it.")
-    which = out.add_mutually_exclusive_group(required=True)
-    which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
-    which.add_argument("--schedule", metavar="FILE", help="a schedule (Python or JSON trace)")
-    which.add_argument("--tuned", metavar="D[#N]", help=TUNED)
+    _variant(out)
     out.add_argument("-o", "--output", metavar="OUT", help='the file to write, "-" to print it')
     out.add_argument("--format", choices=FORMS, default=FORMS[0], help="default %(default)s")
-    _common(out)
     sick = verb(
         "doctor",
         "What is installed; or what keeps MODULE (a module, or an error text with or without one)"
@@ -74,6 +86,14 @@ def _variants(verb: argparse.ArgumentParser) -> None:
         help="a schedule (Python or JSON trace) as one more variant",
     )  # fmt: skip
     verb.add_argument("--tuned", action="append", default=[], metavar="D[#N]", help=TUNED)
+    _common(verb)
+
+
+def _variant(verb: argparse.ArgumentParser) -> None:
+    which = verb.add_mutually_exclusive_group(required=True)
+    which.add_argument("--with", dest="with_", metavar="NAME", help="a strategy or a variant")
+    which.add_argument("--schedule", metavar="FILE", help="a schedule (Python or JSON trace)")
+    which.add_argument("--tuned", metavar="D[#N]", help=TUNED)
     _common(verb)
 
 
@@ -145,6 +165,10 @@ def _race(verb: argparse.ArgumentParser) -> None:
         "--budget", type=_seconds, default=usual.budget_s, metavar="S",
         help="seconds to time for (default %(default)g)",
     )  # fmt: skip
+    group.add_argument(
+        "--baselines", action="store_true",
+        help="race what installed libraries (NumPy, PyTorch, CuPy) have for the same work, too",
+    )  # fmt: skip
 
 
 def _devices(group: argparse._ArgumentGroup) -> None:
@@ -159,6 +183,18 @@ def _devices(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--again", action="store_true", help="use a device that was lost a short while ago"
     )
+
+
+def _range(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, given = text.partition("=")
+    values = tuple(dict.fromkeys(part.strip() for part in given.split(",")))
+    if not (name.isidentifier() or name.isdigit()) or not all(
+        each.isdecimal() and 0 < int(each) <= LARGEST for each in values
+    ):
+        raise argparse.ArgumentTypeError(f"NAME=V1,V2,... with sizes from 1 to {LARGEST}")
+    if len(values) > MOST_VALUES:
+        raise argparse.ArgumentTypeError(f"these are {len(values)} sizes, at most {MOST_VALUES}")
+    return name, tuple(map(int, values))
 
 
 def _seconds(text: str) -> float:

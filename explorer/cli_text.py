@@ -10,6 +10,7 @@ from explorer.model.diagnosis import Diagnosis, TriedCure
 from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded
 from explorer.model.nest import Block, Function, Loop
+from explorer.model.race import Provenance
 from explorer.model.race_report import MeasuredTime, TimingReport
 from explorer.model.report import FunctionReport, Report, VariantReport
 
@@ -89,13 +90,24 @@ def timing(made: TimingReport) -> str:
                 parts.append(f"{verdict.variant} against {verdict.other}: {verdict.words}")
         parts += [f"Fastest: {heat.winner}"] if heat.winner else []
         parts += [f"Device lost: {heat.lost}"] if heat.lost else []
-        parts += [f"Note: {note}." for note in place.notes]
-        if place.method:
-            parts.append(
-                f"{place.runner}; TVM {place.tvm}; {place.date}; sizes {place.sizes or 'fixed'}. "
-                f"Method: {place.method}."
-            )
+        parts += heat.no_baseline
+        parts += where(place)
+        if heat.roof is not None:
+            parts.append(f"Bound: {heat.roof.source}; {heat.roof.holds}.")
     return "\n".join(parts)
+
+
+def where(place: Provenance | None) -> list[str]:
+    """What may have disturbed times, and how they were got."""
+    if place is None:
+        return []
+    lines = [f"Note: {note}." for note in place.notes]
+    if place.method:
+        lines.append(
+            f"{place.runner}; TVM {place.tvm}; {place.date}; sizes {place.sizes or 'fixed'}. "
+            f"Method: {place.method}."
+        )
+    return lines
 
 
 def _measured(time: MeasuredTime) -> tuple[str, ...]:
@@ -103,6 +115,7 @@ def _measured(time: MeasuredTime) -> tuple[str, ...]:
         bound = f" Roofline bound: {time.bound_us:.3g} us." if time.bound_us else ""
         return ("-", "", "", "", "", time.check.status, time.reason + bound)
     share = f"{100 * time.bound_share:.0f} % of the bound" if time.bound_share else ""
+    share = " ".join(filter(None, (share, time.library and f"({time.library})")))
     return (
         f"{time.median_us:.2f}", f"{time.low_us:.2f} to {time.high_us:.2f}", str(time.runs),
         _rate(time.gflops), _rate(time.gbs), time.check.status, share,

@@ -31,6 +31,19 @@ def run_race(
 
     Raises TargetError, LoadError, WorkerDied.
     """
+    able, unable = variants_of(question)
+    job = workbench.race(
+        question.source, able, question.target, question.sizes or {},
+        function=question.function, where=where, method=method, on_news=on_news,
+    )  # fmt: skip
+    return with_absent(job.result(), unable, names_of(question))
+
+
+def variants_of(question: Question) -> tuple[tuple[Variant, ...], dict[str, str]]:
+    """The variants of the question that can start, and why the others can't, by name.
+
+    Raises TargetError.
+    """
     target = workbench.resolve(question.target)
     able: list[Variant] = []
     unable: dict[str, str] = {}
@@ -52,11 +65,7 @@ def run_race(
             unable[name] = f"{name} schedules no function of this module. {said}".strip()
             continue
         able.append(Variant(name, made.steps))
-    job = workbench.race(
-        question.source, tuple(able), question.target, question.sizes or {},
-        function=question.function, where=where, method=method, on_news=on_news,
-    )  # fmt: skip
-    return with_absent(job.result(), unable, names_of(question))
+    return tuple(able), unable
 
 
 def with_absent(race: Race, unable: dict[str, str], names: tuple[str, ...]) -> Race:
@@ -66,8 +75,9 @@ def with_absent(race: Race, unable: dict[str, str], names: tuple[str, ...]) -> R
         rows = {row.variant: row for row in heat.rows}
         for name, why in unable.items():
             rows[name] = Row(variant=name, status="not_measured", reason=why)
+        libraries = [row.variant for row in heat.rows if row.library]
         return msgspec.structs.replace(
-            heat, rows=tuple(rows[name] for name in names if name in rows)
+            heat, rows=tuple(rows[name] for name in (*names, *libraries) if name in rows)
         )
 
     return msgspec.structs.replace(race, heats=tuple(complete(heat) for heat in race.heats))

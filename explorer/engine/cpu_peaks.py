@@ -119,8 +119,7 @@ def bound(work: Work, material: Material, cache: str, device: str) -> Bound | No
 
 def peaks() -> Peaks | None:
     """The peaks of this machine, kept on disk; None when they could not be measured."""
-    name = disk_cache.key("cpu peaks", _machine(), str(_cores()), version("apache-tvm"))
-    kept = disk_cache.load(name, Peaks)
+    kept = disk_cache.load(_name(), Peaks)
     if kept is not None and (kept.quiet or abs(time.time() - kept.at_s) < AGAIN_S):
         return kept
     try:
@@ -132,8 +131,15 @@ def peaks() -> Peaks | None:
             found, gbs=max(found.gbs, kept.gbs), gflops=max(found.gflops, kept.gflops),
             one_core_gflops=max(found.one_core_gflops, kept.one_core_gflops),
         )  # fmt: skip
-    disk_cache.store(name, found)
+    disk_cache.store(_name(), found)
     return found
+
+
+def doubt() -> None:
+    """Something ran faster than these peaks: measure again the next time."""
+    kept = disk_cache.load(_name(), Peaks)
+    if kept is not None:
+        disk_cache.store(_name(), msgspec.structs.replace(kept, quiet=False, at_s=0.0))
 
 
 def measure() -> Peaks:
@@ -212,5 +218,6 @@ def _cache_bytes() -> int | None:
         return None
 
 
-def _machine() -> str:
-    return f"{os.uname().nodename} {cpu_name()}"
+def _name() -> str:
+    """The file of this machine's peaks."""
+    return disk_cache.key("cpu peaks", os.uname().nodename, cpu_name(), version("apache-tvm"))

@@ -111,6 +111,8 @@ class OnDevice:
             show=lambda heat: self.show(material.name, self.place.name, heat),
             known=lambda: self._known(material, lane.hello.device),
         ).run()
+        if heat.roof is not None and heat.roof.measured and any(map(_beyond, heat.rows)):
+            cpu_peaks.doubt()
         return msgspec.structs.replace(
             heat, place=self._with_state(heat.place), no_baseline=missing
         )  # fmt: skip
@@ -255,3 +257,8 @@ def _card(device: str) -> Gpu | None:
     """The GPU that a device's name means."""
     name = device.partition(" (")[0].partition(" at ")[0]
     return gpu(name.lower().removeprefix("nvidia ").replace(" ", "-"))
+
+
+def _beyond(row: Row) -> bool:
+    """It is faster than its bound."""
+    return bool(row.median_us and row.bound_us and row.median_us < row.bound_us)

@@ -14,6 +14,7 @@ from explorer.engine.race_line import NotLoaded
 from explorer.engine.race_material import PLANS, Material
 from explorer.model.analysis import Work
 from explorer.model.race import Heat, Method, Provenance, Row
+from explorer.model.result import NOT_CHECKED
 from explorer.race.bound import Bound, impossible
 from explorer.race.interval import QUICK, RESAMPLES, median_interval, spread
 from explorer.race.rounds import MOST_ROUNDS, Samples, calls, enough, order
@@ -260,11 +261,12 @@ class HeatRun:
 
     def _row(self, entry: Entry, final: bool) -> Row:
         samples = entry.samples.counted()
-        check = self.material.check(entry.wrong, len(samples))
+        ran = len(samples) > 0 or entry.wrong
+        check = self.material.check(entry.wrong, len(samples)) if ran else NOT_CHECKED
         work, bound = self.known.work, self.known.bound
         row = Row(
             variant=entry.name, library=entry.library, status="not_measured", reason=entry.reason,
-            check=check, bound_us=None if bound is None else bound.us,
+            check=check, bound_us=None if bound is None else bound.us or None,
         )  # fmt: skip
         if entry.wrong:
             reason = f"Its result is wrong, so its time means nothing: {entry.wrong}"
@@ -282,7 +284,12 @@ class HeatRun:
         if work is not None and found.mid > 0:
             moved = work.read_bytes + work.written_bytes
             rates = {"gflops": work.flops / found.mid / 1e3, "gbs": moved / found.mid / 1e3}
-        if bound is not None:
+        # Beyond a peak that was only measured a share says nothing of the variant.
+        if (
+            bound is not None
+            and bound.us > 0
+            and not (bound.roof.measured and bound.us > found.mid)
+        ):
             rates["bound_share"] = bound.us / found.mid
         return msgspec.structs.replace(
             row, status="measured", median_us=found.mid, low_us=found.low, high_us=found.high,

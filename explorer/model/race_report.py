@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from explorer.model.race import Heat, Provenance, Race, Row, Verdict
+from explorer.model.race import Heat, Provenance, Race, Roof, Row, Verdict
 from explorer.model.report import CheckReport
 
 
@@ -28,10 +28,14 @@ class MeasuredTime(msgspec.Struct, frozen=True, kw_only=True):
     bound_us: float | None
     bound_share: float | None
     check: CheckReport
+    library: str = ""
 
 
 class TimedVariant(msgspec.Struct, frozen=True, kw_only=True):
-    """A variant: `times` are all it was timed for, `time` the first of them that was measured."""
+    """A variant: `times` are all it was timed for, `time` the first of them that was measured.
+
+    Baselines of libraries come after the variants; their times name the `library`.
+    """
 
     name: str
     time: MeasuredTime
@@ -53,12 +57,17 @@ class PlacedVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeatReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One function on one device: how it was measured and who won ("" for nobody)."""
+    """One function on one device: how it was measured and who won ("" for nobody).
+
+    `roof` is what the bounds are made of, null where none is known.
+    """
 
     function: str
     winner: str
     lost: str
     provenance: Provenance
+    roof: Roof | None = None
+    no_baseline: tuple[str, ...] = ()
 
 
 class TimingReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +81,9 @@ class TimingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def timing_report(target: str, names: tuple[str, ...], race: Race) -> TimingReport:
-    """A race as it is reported, variants in the order of `names`."""
+    """A race as it is reported, variants in the order of `names`, then libraries."""
+    libraries = {row.variant: None for heat in race.heats for row in heat.rows if row.library}
+    names = (*names, *(name for name in libraries if name not in names))
     return TimingReport(
         target=target,
         warning=race.warning,
@@ -80,11 +91,12 @@ def timing_report(target: str, names: tuple[str, ...], race: Race) -> TimingRepo
         verdicts=verdict_reports(race),
         heats=tuple(
             HeatReport(
-                function=heat.function, winner=heat.winner, lost=heat.lost, provenance=heat.place
+                function=heat.function, winner=heat.winner, lost=heat.lost,
+                provenance=heat.place, roof=heat.roof, no_baseline=heat.no_baseline,
             )
             for heat in race.heats
         ),
-    )
+    )  # fmt: skip
 
 
 def verdict_reports(race: Race) -> tuple[PlacedVerdict, ...]:
@@ -94,7 +106,7 @@ def verdict_reports(race: Race) -> tuple[PlacedVerdict, ...]:
 
 def _variant(name: str, race: Race) -> TimedVariant:
     times = tuple(
-        _time(heat, row) for heat in race.heats for row in heat.rows if row.variant == name
+        measured_time(heat, row) for heat in race.heats for row in heat.rows if row.variant == name
     )
     none = MeasuredTime(
         function="", status="not_measured", reason="No function of the module is timed.",
@@ -106,13 +118,14 @@ def _variant(name: str, race: Race) -> TimedVariant:
     return TimedVariant(name=name, time=first or next(iter(times), none), times=times)
 
 
-def _time(heat: Heat, row: Row) -> MeasuredTime:
+def measured_time(heat: Heat, row: Row) -> MeasuredTime:
+    """A row with its place."""
     return MeasuredTime(
         function=heat.function, status=row.status, reason=row.reason, median_us=row.median_us,
         low_us=row.low_us, high_us=row.high_us, runs=row.runs, runner=heat.place.runner,
         device=heat.place.device, spread=row.spread, gflops=row.gflops, gbs=row.gbs,
         bound_us=row.bound_us, bound_share=row.bound_share,
-        check=CheckReport(row.check.status, row.check.detail),
+        check=CheckReport(row.check.status, row.check.detail), library=row.library,
     )  # fmt: skip
 
 
