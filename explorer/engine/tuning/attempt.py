@@ -49,6 +49,7 @@ from explorer.engine.tuning.talk import (
     Referred,
     Run,
 )
+from explorer.errors import ToolMissing
 from explorer.experiment import Variant
 from explorer.runners import Connection, Unreachable
 
@@ -114,7 +115,10 @@ class Attempts:
         predicted_us = None
         if self.job.target.kind == "cuda":
             # Its own word on launch limits and NVRTC's on the text come with the prediction.
-            word = predict(mod, order.function, self.job.target, self.job.job.sizes)
+            try:
+                word = predict(mod, order.function, self.job.target, self.job.job.sizes)
+            except ToolMissing as missing:
+                return Built(reason=str(missing), by="NVRTC")
             if word.us is None:
                 return Built(reason=word.refused, by=word.by)
             predicted_us = word.us

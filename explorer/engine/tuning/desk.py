@@ -222,7 +222,7 @@ class Desk:
         if unrun >= AHEAD * self.crew.count or (self.job.remote and not self._host()):
             return None
         for search in self.ledger.searches:
-            if search.rivals and (search.results or search.ended):
+            if search.rivals and (search.tried or search.ended):
                 return search.rivals.popleft()
         for search in sorted(self.ledger.searches, key=lambda search: search.due):
             again = next((trial for trial in search.waiting if trial.number), None)
@@ -262,7 +262,8 @@ class Desk:
                 device.user = None
         if isinstance(order, Final | Emulate):
             heard.data.append(heard)
-            self.crew.dismiss(hand)
+            if answer is not None:
+                self.crew.dismiss(hand)
         elif answer is None:
             self._lost(heard)
         elif isinstance(order, Make) and isinstance(answer, Crafted | Broken):

@@ -45,6 +45,8 @@ from explorer.tuning.job import Steering, Task
 
 LOOK_S = 0.05
 """Wishes are looked at so often."""
+MOST_HANDS = 16
+"""One for each core, as far as memory allows."""
 SYNC_S = 1.0
 """What is kept outlives the machine after so long at most."""
 
@@ -119,7 +121,7 @@ class Coordinator:
         searches = self._prepare()
         self.ledger = Ledger(self.job, searches, self.store, self._tell)
         self.subjects = {search.function: search.subject for search in searches}
-        self.crew = Crew(lambda: self.work(self.job, self.subjects), _cores())
+        self.crew = Crew(lambda: self.work(self.job, self.subjects), _hands())
         self.desk = Desk(self.job, self.ledger, self.crew, files)
         for search in searches:
             self._enter(search.function, "searching")
@@ -310,8 +312,8 @@ def steered_words(steering: Steering) -> str:
     return ", ".join(words) or "nothing is steered"
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+def _hands() -> int:
+    return min(len(os.sched_getaffinity(0)), MOST_HANDS)
 
 
 __all__ = ["Coordinator", "tune"]

@@ -84,6 +84,8 @@ class Search:
     open: int = 0
     """Orders and trials of it that are not answered yet."""
     trials: int = 0
+    tried: int = 0
+    """Trials that came to an end now."""
     barren: int = 0
     last_reason: str = ""
     ended: str = ""
@@ -129,7 +131,7 @@ class Search:
         elif made.digest in self.digests:
             event = self._duplicate(trial)
         elif (fate := self.brain.take(id, made)) is not None:
-            event = trial.event(fate, reason="It is the same program as an earlier candidate.")
+            event = self._duplicate(trial) if fate == "duplicate" else trial.event(fate)
         if event is None:
             self.made[id], self.programs[id] = trial, made
             self.barren = 0
@@ -187,7 +189,7 @@ class Search:
         return ended
 
     def _duplicate(self, trial: Trial) -> Candidate:
-        before = self.digests[trial.digest]
+        before = self.digests.get(trial.digest) or self.brain.twin(trial.digest)
         event = trial.event("duplicate", reason=f"It is the same program as candidate {before}.")
         self.results[event.id] = event
         return event
@@ -195,6 +197,7 @@ class Search:
     def end(self, event: Candidate) -> None:
         """A trial came to its end."""
         self.results[event.id] = event
+        self.tried += 1
         self._learn(event)
 
     def _learn(self, event: Candidate) -> None:

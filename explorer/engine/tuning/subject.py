@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tvm import ir
 
+from explorer.engine import nvrtc
 from explorer.engine.load import module
 from explorer.engine.race_material import Material
 from explorer.engine.replay import replay
@@ -84,6 +85,7 @@ def _devices(job: TuneJob, target: Target) -> tuple[Runner | None, tuple[Place, 
                 "The static model is about CUDA kernels.",
                 'Choose the runner "llvm", which measures, or a CUDA target.',
             )
+        nvrtc.version()  # without it nothing is predicted
         return None, ()
     runner = RUNNERS[_RUNNERS[job.runner]]
     refusal = runner.can_run(target)

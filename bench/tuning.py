@@ -1,0 +1,256 @@
+"""Our tuning job against stock `tune_tir`, side by side: pace, first result, best result.
+
+    python bench/tuning.py [--target llvm|static] [--trials 32] [--seeds 1] [--size 128]
+
+Both tune one float32 matmul for the same target, with the same number of trials and the same seed,
+one after the other on this machine.  Stock gets its own defaults: local builder, local runner,
+XGBoost, evolutionary search.  With `static` neither has a device: stock gets a builder and a runner
+in its own process (no imports, the best case for it) whose times are our predictions.  The clock of
+both starts with TVM imported; ours includes the check of the best candidates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import msgspec
+from tvm import ir
+from tvm.ir.utils import derived_object
+from tvm.s_tir import meta_schedule as ms
+from tvm.target import Target as TvmTarget
+
+from explorer.engine.load import module
+from explorer.engine.race_build import Starter
+from explorer.engine.race_device import OnDevice
+from explorer.engine.race_material import Material
+from explorer.engine.targets import cuda_tags
+from explorer.engine.tuning.space import Space, search_target
+from explorer.engine.tuning.static import predict
+from explorer.engine.warm import warm
+from explorer.model.loaded import Source
+from explorer.model.race import HERE, Heat, Method
+from explorer.model.target import Target
+from explorer.runners import RUNNERS
+from explorer.targets import DEFAULT, resolve
+from explorer.tuning.events import Candidate, Entered, Event, Finished
+from explorer.tuning.folder import Folder, Reader
+from explorer.tuning.job import Task, TuneJob
+from explorer.tuning.summary import Summary
+from explorer.worker import client
+
+MATMUL = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(({n}, {n}), "float32"), B: T.Buffer(({n}, {n}), "float32"),
+         C: T.Buffer(({n}, {n}), "float32")):
+    for i, j, k in T.grid({n}, {n}, {n}):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+class Run(msgspec.Struct):
+    """One way's run: seconds in all, until the search was over, and until the first result."""
+
+    all_s: float
+    search_s: float
+    first_s: float | None
+    tried: int
+    valid: int
+    best: ir.IRModule | None
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--target", choices=("llvm", "static"), default="llvm")
+    options.add_argument("--trials", type=int, default=32)
+    options.add_argument("--seeds", type=int, default=1)
+    options.add_argument("--size", type=int, default=128)
+    given = options.parse_args()
+    source = Source(MATMUL.format(n=given.size))
+    target = resolve("llvm" if given.target == "llvm" else DEFAULT, cuda_tags())
+    warm()
+    client.start()
+    client.wait_until_ready()
+    rows = []
+    for seed in range(given.seeds):
+        ours = our_run(source, target, given.target, given.trials, seed)
+        stock = stock_run(source, target, given.target, given.trials, seed)
+        rows.append((seed, ours, stock, compared(source, target, given.target, ours, stock)))
+    load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores"
+    print(f"matmul {given.size}³ float32, {target.tag}, {given.trials} trials, {load}")
+    print(
+        "| seed | way | trials a minute | search only | first result s | valid | best, relative |"
+    )
+    print("|--:|---|--:|--:|--:|--:|--:|")
+    for seed, ours, stock, ratio in rows:
+        for name, each, best in (("ours", ours, "1"), ("stock", stock, ratio)):
+            first = "-" if each.first_s is None else f"{each.first_s:.1f}"
+            print(
+                f"| {seed} | {name} | {60 * each.tried / each.all_s:.1f} "
+                f"| {60 * each.tried / each.search_s:.1f} | {first} "
+                f"| {each.valid} of {each.tried} | {best} |"
+            )
+    client.close()
+    return 0
+
+
+def our_run(source: Source, target: Target, kind: str, trials: int, seed: int) -> Run:
+    """A tuning job below the worker server, as the page and the command begin it."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = Folder(Path(path))
+        folder.create(
+            TuneJob(
+                source=source, target=target.tag, tasks=(Task("main"),), trials=trials, seed=seed,
+                runner="llvm" if kind == "llvm" else "static",
+            )
+        )  # fmt: skip
+        began, clock = time.time(), time.monotonic()
+        ended = client.keep_at("tune", Finished, path).result()
+        all_s = time.monotonic() - clock
+        assert ended.how in ("done", "exhausted"), ended
+        events: list[Event] = Reader(folder).news()
+        made = Summary(folder.job())
+        made.add(events)
+        tried = [each for each in events if isinstance(each, Candidate) and each.trial]
+        good = [each for each in tried if each.fate in ("measured", "predicted")]
+        over = [e.at for e in events if isinstance(e, Entered) and e.phase == "checking"]
+        best = made.best("main")
+        space = Space(module(source), "main", target, folder.job())
+        funnel = made.funnel()
+        return Run(
+            all_s, (over[0] if over else ended.at) - began, good[0].at - began if good else None,
+            made.trials(), funnel["measured"] + funnel["predicted"],
+            None if best is None
+            else space.schedule(best.design, best.decisions, best.trace).mod,
+        )  # fmt: skip
+
+
+def stock_run(source: Source, target: Target, kind: str, trials: int, seed: int) -> Run:
+    """TVM's own `tune_tir`."""
+    mod, first, results = module(source), list[float](), list[bool]()
+
+    @derived_object
+    class Note(ms.measure_callback.PyMeasureCallback):
+        """Notes when the first valid result is there, and how many there are."""
+
+        def apply(
+            self, task_scheduler: Any, task_id: int, candidates: Any, builds: Any, measured: Any
+        ) -> None:
+            """Called by TVM after each batch."""
+            good = [each is not None and not each.error_msg for each in measured]
+            if any(good) and not first:
+                first.append(time.monotonic())
+            results.extend(good)
+
+    options: dict[str, Any] = {}
+    if kind == "static":
+        options = {"builder": texts(), "runner": predictions(target)}
+    with tempfile.TemporaryDirectory() as path:
+        began = time.monotonic()
+        stock_target: TvmTarget = search_target(target)
+        database = ms.tir_integration.tune_tir(
+            mod["main"], stock_target, path, trials, seed=seed + 1,
+            num_trials_per_iter=min(trials, 64),
+            measure_callbacks=[Note(), *ms.MeasureCallback.create("default")], **options,
+        )  # fmt: skip
+        all_s = time.monotonic() - began
+        found = ms.tir_integration.compile_tir(database, mod["main"], stock_target)
+    return Run(
+        all_s, all_s, first[0] - began if first else None, len(results), sum(results),
+        None if found is None else found.mod,
+    )  # fmt: skip
+
+
+def texts() -> Any:
+    """A builder that only writes the module down."""
+
+    @derived_object
+    class Texts(ms.builder.PyBuilder):
+        """Each in a folder of its own: TVM deletes the folder of an artifact."""
+
+        def build(self, build_inputs: Any) -> list[Any]:
+            """Called by TVM for a batch."""
+            found = []
+            for each in build_inputs:
+                path = Path(tempfile.mkdtemp()) / "module.json"
+                path.write_text(ir.save_json(each.mod), encoding="utf-8")
+                found.append(ms.builder.BuilderResult(str(path), None))
+            return found
+
+    return Texts()
+
+
+def predictions(target: Target) -> Any:
+    """A runner whose times are our predictions."""
+
+    @derived_object
+    class Told(ms.runner.PyRunnerFuture):
+        """A result that is there already."""
+
+        def __init__(self, us: float | None, refused: str) -> None:
+            super().__init__()
+            self.us, self.refused = us, refused
+
+        def done(self) -> bool:
+            """Called by TVM."""
+            return True
+
+        def result(self) -> Any:
+            """Called by TVM."""
+            if self.us is None:
+                return ms.runner.RunnerResult(None, self.refused)
+            return ms.runner.RunnerResult([self.us / 1e6], None)
+
+    @derived_object
+    class Predictions(ms.runner.PyRunner):
+        """Predicts one after another."""
+
+        def run(self, runner_inputs: Any) -> list[Any]:
+            """Called by TVM for a batch."""
+            found = []
+            for each in runner_inputs:
+                mod = ir.load_json(Path(str(each.artifact_path)).read_text(encoding="utf-8"))
+                word = predict(mod, "main", target, {})
+                found.append(Told(word.us, word.refused))
+            return found
+
+    return Predictions()
+
+
+def compared(source: Source, target: Target, kind: str, ours: Run, stock: Run) -> str:
+    """The time of stock's best over that of our best, both timed or predicted in the same way."""
+    if stock.best is None or ours.best is None:
+        return "none"
+    if kind == "static":
+        us = [predict(each, "main", target, {}).us for each in (ours.best, stock.best)]
+    else:
+        heats: list[Heat] = []
+        runner = RUNNERS["llvm"]
+        places = runner.places(HERE, target)
+        assert isinstance(places, tuple)
+        OnDevice(
+            runner, places[0], HERE, target, Method(budget_s=10.0),
+            lambda function, place, heat: heats.append(heat),
+        ).run(
+            Material(module(source), "main", {}),
+            [Starter("ours", ours.best), Starter("stock", stock.best)],
+        )  # fmt: skip
+        us = [row.median_us for row in heats[-1].rows]
+    if us[0] is None or us[1] is None:
+        return "not timed"
+    return f"{us[1] / us[0]:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
