@@ -158,7 +158,7 @@ def tune(path: str) -> client.Job[Finished]:
 
 def candidate(path: str, id: int) -> Proposal:
     """A candidate of a tuning job as steps behind the job's own.  Raises ExperimentError."""
-    return client.ask("candidate", Proposal, path, id, timeout_s=STRATEGY_TIMEOUT_S)
+    return client.ask("candidate", Proposal, path, id, timeout_s=COMPILE_TIMEOUT_S)
 
 
 def records(path: str) -> Records:
@@ -175,7 +175,7 @@ def read_record(
     """
     return client.ask(
         "read_record", Proposal, source, steps, path, number, function,
-        timeout_s=STRATEGY_TIMEOUT_S,
+        timeout_s=COMPILE_TIMEOUT_S,
     )  # fmt: skip
 
 

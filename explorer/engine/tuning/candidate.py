@@ -19,6 +19,7 @@ from explorer.engine.tuning.performed import Performed, performed
 from explorer.engine.tuning.records import load_workloads, only_function
 from explorer.engine.tuning.same import same
 from explorer.engine.tuning.space import Rejected, Space
+from explorer.engine.warm import warm
 from explorer.errors import ExperimentError
 from explorer.model.view import Proposal
 from explorer.targets import resolve
@@ -109,6 +110,7 @@ def _space(
     steering = folder.control().steering
     key = msgspec.json.encode((job, function, steering, [each.trace for each in designs]))
     if key not in _spaces:
+        warm()  # TVM's rules import its intrinsics, which takes longer when they do
         target = resolve(job.target, cuda_tags())
         _spaces[key] = Space(live.mod, function, target, job, designs, steering)
         while len(_spaces) > KEPT_SPACES:
