@@ -6,6 +6,7 @@ import os
 import select
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 
 import msgspec
 import pytest
@@ -169,3 +170,14 @@ def test_the_client_does_not_load_tvm():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_lasting_work_is_niced_and_is_in_nobodys_way(make_pool):
+    pool = make_pool(most=1)
+    assert pool.keep_at("nice", int).result(60) == os.nice(0) + BACKGROUND_NICE
+    lasting = pool.keep_at("hang", int)
+    assert pool.ask("pid", int) > 0
+    assert pool.status().busy == 0
+    assert lasting.cancel()
+    with pytest.raises(CancelledError):
+        lasting.result(60)
