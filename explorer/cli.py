@@ -24,6 +24,7 @@ from explorer.cli_tune import tune
 from explorer.comparison import compare
 from explorer.errors import ForbiddenText, LoadError, TargetError, UserError
 from explorer.model.diagnosis import Diagnosis
+from explorer.model.options import with_options
 from explorer.model.race_report import timing_report
 from explorer.timing import names_of, run_race, with_race
 from explorer.worker.client import WorkerBug
@@ -50,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _failed(error: UserError, as_json: bool, lines: bool = False) -> int:
-    problem = error.problem
+    problem = msgspec.structs.replace(error.problem, do=with_options(error.problem.do))
     if as_json:
         shown = {
             "what": problem.what, "why": problem.why, "do": problem.do, "line": problem.line,
@@ -58,7 +59,7 @@ def _failed(error: UserError, as_json: bool, lines: bool = False) -> int:
         print_json({"error": shown}, compact=lines)
     else:
         where = f"line {problem.line}: " if problem.line is not None else ""
-        print(f"{where}{error}", file=sys.stderr)
+        print(f"{where}{UserError.of(problem)}", file=sys.stderr)
     return 2 if isinstance(error, TargetError) else 1
 
 

@@ -121,7 +121,8 @@ def history(
     function: str = "", where: Where = HERE, method: Method = USUAL,
     on_news: Callable[[Race], None] | None = None,
 ) -> History:  # fmt: skip
-    """The recipe raced after each of its steps."""
+    """The recipe raced after each of its steps; libraries take no part."""
+    method = msgspec.structs.replace(method, baselines=False)
     names = [str(at) for at in range(len(steps) + 1)]
     variants = tuple(Variant(name, steps[:at]) for at, name in enumerate(names))
     race = workbench.race(
@@ -151,8 +152,9 @@ def ablation(
 ) -> Ablation:  # fmt: skip
     """The recipe raced without each of its steps, and the shortest that keeps KEPT of its speed.
 
-    Where nothing can be timed, static figures of every recipe instead.
+    Where nothing can be timed, static figures of every recipe instead.  Libraries take no part.
     """
+    method = msgspec.structs.replace(method, baselines=False)
 
     def raced(*variants: Variant) -> Race:
         return workbench.race(

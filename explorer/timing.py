@@ -10,6 +10,7 @@ from explorer import workbench
 from explorer.comparison import ORIGINAL, Question, make
 from explorer.errors import UserError
 from explorer.experiment import Variant
+from explorer.model.options import SCHEDULES, with_options
 from explorer.model.race import HERE, USUAL, Heat, Method, Race, Row, Where
 from explorer.model.race_report import verdict_reports
 from explorer.model.report import FunctionReport, Report, TimeReport, VariantReport
@@ -51,8 +52,8 @@ def variants_of(question: Question) -> tuple[tuple[Variant, ...], dict[str, str]
         given = any(name == own for own, _ in (*question.schedules, *question.variants))
         if target.kind == "llvm" and name != ORIGINAL and not given:
             unable[name] = (
-                f"{name} binds loops to GPU threads: it does not apply to llvm. Race CPU schedules"
-                " (parallel, vectorize) with --schedule NAME=FILE."
+                f"{name} binds loops to GPU threads: it does not apply to llvm. {SCHEDULES} with "
+                "parallel and vectorize."
             )
             continue
         try:
@@ -105,7 +106,7 @@ def _function(variant: str, function: FunctionReport, race: Race) -> FunctionRep
     if heat is None or row is None or function.status != "built":
         return function
     time = TimeReport(
-        row.status, row.reason, row.median_us, row.low_us, row.high_us, row.runs,
+        row.status, with_options(row.reason), row.median_us, row.low_us, row.high_us, row.runs,
         heat.place.runner, heat.place.device,
     )  # fmt: skip
     return msgspec.structs.replace(function, time=time)

@@ -31,6 +31,7 @@ from explorer.engine.race_line import NotLoaded
 from explorer.engine.race_material import Material
 from explorer.engine.race_track import track
 from explorer.engine.work import whole_work
+from explorer.model.options import TRIPLE
 from explorer.model.race import Heat, Method, Provenance, Row, Where
 from explorer.model.target import Target
 from explorer.race.bound import bound_of
@@ -142,7 +143,7 @@ class OnDevice:
         if not triple:
             raise Gone(
                 "the server can't tell its processor (its TVM has no LLVM), so the host code can't"
-                " be built for it: give its LLVM triple (--host-triple aarch64-linux-gnu)"
+                f" be built for it: {TRIPLE}, e.g. aarch64-linux-gnu"
             )
         link = race_build.can_link(triple, own)
         files: dict[int, str] = {}

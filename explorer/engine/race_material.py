@@ -23,6 +23,7 @@ from explorer.engine.setting import Plan, Subject, steps_of, symbols_of
 from explorer.engine.sizes import size_sets, stride_symbols
 from explorer.engine.tolerance import numerics
 from explorer.errors import SizeError
+from explorer.model.options import sizes
 from explorer.model.result import Check
 
 PLANS = (Plan("positive", 11, "", 0xCB), Plan("positive", 12, "", 0xFF))
@@ -145,11 +146,10 @@ class Material:
         names = [str(symbol.name) for symbol in self.subject.symbols]
         missing = [name for name in names if name not in given and name not in strides]
         if missing:
-            options = " ".join(f"--size {name}=1024" for name in missing)
             raise SizeError(
                 f"{', '.join(missing)} of {self.name} has no value.",
                 "A time is the time of one size.",
-                f"Set the size (on the command line {options}).",
+                f"{sizes(missing)}.",
             )
 
     def _need_plain_memory(self) -> None:

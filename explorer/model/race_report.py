@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from explorer.model.options import with_options
 from explorer.model.race import Heat, Provenance, Race, Roof, Row, Verdict
 from explorer.model.report import CheckReport
 
@@ -121,10 +122,10 @@ def _variant(name: str, race: Race) -> TimedVariant:
 def measured_time(heat: Heat, row: Row) -> MeasuredTime:
     """A row with its place."""
     return MeasuredTime(
-        function=heat.function, status=row.status, reason=row.reason, median_us=row.median_us,
-        low_us=row.low_us, high_us=row.high_us, runs=row.runs, runner=heat.place.runner,
-        device=heat.place.device, spread=row.spread, gflops=row.gflops, gbs=row.gbs,
-        bound_us=row.bound_us, bound_share=row.bound_share,
+        function=heat.function, status=row.status, reason=with_options(row.reason),
+        median_us=row.median_us, low_us=row.low_us, high_us=row.high_us, runs=row.runs,
+        runner=heat.place.runner, device=heat.place.device, spread=row.spread,
+        gflops=row.gflops, gbs=row.gbs, bound_us=row.bound_us, bound_share=row.bound_share,
         check=CheckReport(row.check.status, row.check.detail), library=row.library,
     )  # fmt: skip
 

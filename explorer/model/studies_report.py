@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from explorer.model.options import with_options
 from explorer.model.race import Heat, Provenance, Race, Verdict
 from explorer.model.race_report import (
     HeatReport,
@@ -125,7 +126,7 @@ def ablation_report(target: str, variant: str, found: Ablation) -> AblationRepor
                 step=each.step + 1, line=each.line, also=tuple(at + 1 for at in each.also),
                 worth=each.worth, low=each.verdict.low if each.verdict else None,
                 high=each.verdict.high if each.verdict else None,
-                words=each.verdict.words if each.verdict else "", reason=each.reason,
+                words=each.verdict.words if each.verdict else "", reason=with_options(each.reason),
                 static=each.static,
             )
             for each in found.steps

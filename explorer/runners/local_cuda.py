@@ -11,6 +11,7 @@ import shutil
 import subprocess
 
 from explorer.errors import Refusal
+from explorer.model.options import REMOTE
 from explorer.model.race import Where
 from explorer.model.target import Target
 from explorer.runners.base import Connection, Place, Say, Unreachable
@@ -19,7 +20,6 @@ from explorer.targets.local import detect
 NAME = "local_cuda"
 LABEL = "This machine's NVIDIA GPU"
 WARNING = ""
-REMOTE = "name a remote GPU (--rpc HOST:PORT, or --tracker HOST:PORT --key KEY)"
 
 
 def can_run(target: Target) -> Refusal | None:

@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 from explorer.errors import Refusal
+from explorer.model.options import ADDRESS, KEY
 from explorer.model.race import Where
 from explorer.model.target import Target
 from explorer.runners.base import Connection, Place, Say, Unreachable
@@ -37,7 +38,7 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
         return Refusal(
             what=f'"{given}" is no address.' if given else "RPC needs an address.",
             why="A server or a tracker is named by host and port.",
-            do="Write HOST:PORT, e.g. 127.0.0.1:9090, for --rpc or --tracker (with --key).",
+            do=f"{ADDRESS}, e.g. 127.0.0.1:9090.",
         )
     if not where.tracker:
         return (
@@ -52,7 +53,7 @@ def places(where: Where, target: Target) -> tuple[Place, ...] | Refusal:
     if not where.key:
         return Refusal(
             what="The tracker needs a key.", why="It lends devices by key.",
-            do="Give the key that the servers were started with (--key).",
+            do=f"{KEY}.",
         )  # fmt: skip
     try:
         servers = _servers(endpoint, where.key)

@@ -6,7 +6,8 @@ import csv
 import html
 import io
 
-from explorer.model.race import Heat, Provenance, Race, Row, Verdict
+from explorer.model.options import REMOTE
+from explorer.model.race import Heat, Provenance, Race, Roof, Row, Verdict
 from explorer.model.studies import Ablation, History, Sweep
 from explorer.studies import reverse
 from explorer.ui.words import CHECKS, Badge, badge_html, table_html
@@ -34,13 +35,18 @@ def span(row: Row) -> str:
     return f"{micros(row.median_us)} ({micros(row.low_us)} to {micros(row.high_us)})"
 
 
-def provenance(place: Provenance) -> str:
+def on_page(text: str) -> str:
+    """A sentence that asks for a remote GPU, with where the page takes its address."""
+    return text.replace(REMOTE, f"{REMOTE} in the form of the Timing tab")
+
+
+def provenance(place: Provenance, library: str = "") -> str:
     """What a number has to be read with, a line for each thing."""
     sizes = ", ".join(f"{name} = {value}" for name, value in place.sizes.items())
     facts = [
-        ("device", place.device), ("driver", place.driver), ("runner", place.runner),
-        ("target", place.target), ("sizes", sizes), ("TVM", place.tvm), ("method", place.method),
-        ("date", place.date), ("note", "; ".join(place.notes)),
+        ("library", library), ("device", place.device), ("driver", place.driver),
+        ("runner", place.runner), ("target", place.target), ("sizes", sizes), ("TVM", place.tvm),
+        ("method", place.method), ("date", place.date), ("note", "; ".join(place.notes)),
     ]  # fmt: skip
     return "\n".join(f"{name}: {value}" for name, value in facts if value)
 
@@ -74,8 +80,7 @@ def conclusion(heat: Heat) -> tuple[str, ...]:
 
 def heat_html(heat: Heat, changed: frozenset[str] = frozenset()) -> str:
     """The table of a heat; variants of `changed` have other steps by now."""
-    place = provenance(heat.place)
-    rows = [_cells(row, heat, place, row.variant in changed) for row in heat.rows]
+    rows = [_cells(row, heat, row.variant in changed) for row in heat.rows]
     timed = any(row.status == "measured" for row in heat.rows)
     bound = any(row.bound_us is not None for row in heat.rows)
     share = any(row.bound_share is not None for row in heat.rows)
@@ -90,29 +95,44 @@ def heat_html(heat: Heat, changed: frozenset[str] = frozenset()) -> str:
     return table_html(head, [[cells[at] for at in kept] for cells in rows], caption(heat))
 
 
+def bound_words(roof: Roof) -> str:
+    """What the bounds of a race are made of, and how far they can be trusted."""
+    words = f"Bound by {roof.holds}; {roof.source}."
+    if roof.measured:
+        words += (
+            " A measured peak is no hard limit: a figure is rejected only when it is more than "
+            f"{roof.tolerance:g} times faster."
+        )
+    return words
+
+
 def caption(heat: Heat) -> str:
     """Where and how the figures of a table came about."""
     place = heat.place
     parts = [heat_title(heat), f"target {place.target}"]
     parts += [", ".join(f"{name} = {value}" for name, value in place.sizes.items())]
     parts += ["" if heat.final else "still running", place.method, *place.notes]
+    parts += [] if heat.roof is None else [bound_words(heat.roof)]
     return " · ".join(part for part in parts if part)
 
 
-def _cells(row: Row, heat: Heat, place: str, changed: bool) -> list[str]:
+def _cells(row: Row, heat: Heat, changed: bool) -> list[str]:
     name = html.escape(row.variant)
+    if row.library:
+        name += " " + badge_html(Badge("library", "calm", row.library))
     if row.variant == heat.winner and heat.final:
         name += " " + badge_html(Badge("fastest", "good", "Faster than each other variant."))
     if changed:
         name += " " + badge_html(Badge("changed since", "warn", "Its steps are others by now."))
     bound = "" if row.bound_us is None else f"≥ {micros(row.bound_us)}"
     if row.status != "measured":
-        why = f'<div class="why">{html.escape(row.reason)}</div>'
+        why = f'<div class="why">{html.escape(on_page(row.reason))}</div>'
         time = badge_html(Badge("not measured", "calm")) + why
         return [name, time, *[""] * 6, bound]
     text, tone = CHECKS[row.check.status]
+    place = html.escape(provenance(heat.place, row.library))
     return [
-        name, f'<span title="{html.escape(place)}">{html.escape(span(row))}</span>',
+        name, f'<span title="{place}">{html.escape(span(row))}</span>',
         "" if row.spread is None else f"{row.spread:.1%}", _runs(row),
         _rate(row.gflops), _rate(row.gbs),
         "" if row.bound_share is None else f"{row.bound_share:.0%}",
@@ -132,6 +152,17 @@ def _rate(value: float | None) -> str:
 def race_csv(race: Race) -> str:
     """Every row of a race with all it has to be read with."""
     return table_csv([_record(heat, row) for heat in race.heats for row in heat.rows])
+
+
+def bounds_csv(heat: Heat) -> str:
+    """The bound of every variant that has one."""
+    return table_csv(
+        [
+            {"function": heat.function, "variant": row.variant, "bound_us": row.bound_us,
+             **_place(heat.place)}
+            for row in heat.rows if row.bound_us
+        ]
+    )  # fmt: skip
 
 
 def samples_csv(heat: Heat, variant: str) -> str:
@@ -163,7 +194,7 @@ def history_csv(history: History) -> str:
     return table_csv(
         [
             {"step": each.step, "line": each.line, "median_us": each.median_us,
-             "low_us": each.low_us, "high_us": each.high_us, "reason": each.reason,
+             "low_us": each.low_us, "high_us": each.high_us, "reason": on_page(each.reason),
              "change": each.change.words if each.change else "", **place}
             for each in history.steps
         ]
@@ -177,7 +208,8 @@ def ablation_csv(ablation: Ablation) -> str:
         [
             {"step": each.step + 1, "line": each.line, "worth": each.worth,
              "low": each.verdict.low if each.verdict else None,
-             "high": each.verdict.high if each.verdict else None, "reason": each.reason,
+             "high": each.verdict.high if each.verdict else None,
+             "reason": on_page(each.reason),
              "registers_without": each.static.registers if each.static else None,
              "bound_us_without": each.static.bound_us if each.static else None, **place}
             for each in ablation.steps
@@ -202,11 +234,13 @@ def _safe(value: object) -> object:
 
 def _record(heat: Heat, row: Row) -> dict[str, object]:
     return {
-        "function": heat.function, "variant": row.variant, "status": row.status,
-        "reason": row.reason, "median_us": row.median_us, "low_us": row.low_us,
+        "function": heat.function, "variant": row.variant, "library": row.library,
+        "status": row.status, "reason": on_page(row.reason), "median_us": row.median_us,
+        "low_us": row.low_us,
         "high_us": row.high_us, "spread": row.spread, "runs": row.runs, "rounds": row.rounds,
         "gflops": row.gflops, "gbs": row.gbs, "bound_us": row.bound_us,
-        "bound_share": row.bound_share, "check": row.check.status, **_place(heat.place),
+        "bound_share": row.bound_share, "bound_from": heat.roof.source if heat.roof else "",
+        "check": row.check.status, **_place(heat.place),
     }  # fmt: skip
 
 

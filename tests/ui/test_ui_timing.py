@@ -12,17 +12,21 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.errors import SizeError
+from explorer.errors import Refusal, SizeError
 from explorer.experiment import Variant
 from explorer.model.loaded import Source
-from explorer.model.race import Heat, Method, Provenance, Race, Row, Verdict, Where
+from explorer.model.options import with_options
+from explorer.model.race import Heat, Method, Provenance, Race, Roof, Row, Verdict, Where
 from explorer.model.result import Check
 from explorer.model.studies import Ablation, History, StepTime, StepWorth, Sweep, SweepPoint
+from explorer.model.target import Target
+from explorer.runners import chosen, local_cuda
 from explorer.ui import races as race_store
 from explorer.ui import times
 from explorer.ui.panels import timing_charts, timing_plots, timing_setup, timing_studies
 from explorer.ui.races import Entry, Races
 
+GPU = Target(tag="nvidia/geforce-rtx-4090", kind="cuda", arch="sm_89")
 APP = Path(__file__).parents[2] / "app.py"
 PLACE = Provenance(
     runner="llvm", device="Some CPU (2 cores)", tvm="0.27", target="llvm", sizes={"n": 64},
@@ -95,6 +99,54 @@ def test_a_table_without_a_time_shows_the_bound_as_a_bound() -> None:
     assert "GFLOP/s" not in shown
 
 
+def test_rows_without_a_gpu_name_the_form_and_no_option_of_the_command_line() -> None:
+    refusal = local_cuda.places(Where(device=9), GPU)
+    assert isinstance(refusal, Refusal)
+    row = msgspec.structs.replace(NOT, reason=refusal.sentence())
+    shown = times.heat_html(msgspec.structs.replace(HEAT, rows=(row,), winner=""))
+    assert "in the form of the Timing tab" in shown
+    assert "--rpc" not in shown
+    assert "--rpc HOST:PORT" in with_options(refusal.sentence())
+
+
+def test_every_sentence_of_a_runner_is_free_of_options() -> None:
+    for where in (
+        Where(runner="rpc"), Where(server="nowhere"), Where(tracker="127.0.0.1:1"),
+        Where(runner="local_cuda", device=9), Where(runner="llvm"), Where(runner="abacus"),
+    ):  # fmt: skip
+        found = chosen(where, GPU)
+        if not isinstance(found, Refusal):
+            found = found.places(where, GPU)
+        assert isinstance(found, Refusal)
+        assert "--" not in found.sentence()
+    assert with_options("Give m, n a value.") == "Give m, n a value (--size m=1024 --size n=1024)."
+
+
+LIBRARY = row("NumPy matmul", 5.0, library="NumPy 9 (BLAS 1)")
+ROOF = Roof(
+    device="Some CPU", peak_gflops=100.0, peak_gbs=10.0, source="peaks measured here on 2026-01-01",
+    measured=True, tolerance=2.0, one_core_gflops=50.0, holds="arithmetic and memory",
+)  # fmt: skip
+
+
+def test_a_library_is_marked_as_one_and_the_bound_says_where_it_is_from() -> None:
+    heat = msgspec.structs.replace(HEAT, rows=(SLOW, LIBRARY), roof=ROOF)
+    shown = times.heat_html(heat)
+    assert 'title="NumPy 9 (BLAS 1)"' in shown
+    assert "library: NumPy 9 (BLAS 1)" in shown
+    assert "peaks measured here on 2026-01-01" in shown
+    assert "more than 2 times faster" in shown
+    records = list(csv.DictReader(io.StringIO(times.race_csv(Race(heats=(heat,))))))
+    assert [record["library"] for record in records] == ["", "NumPy 9 (BLAS 1)"]
+    assert records[0]["bound_from"] == ROOF.source
+    data = timing_plots.medians([heat]).to_plotly_json()["data"][0]
+    assert "library: NumPy 9" in data["customdata"][1]
+    spots = timing_charts.measured_spots(heat)
+    one_core, all_cores, _ = timing_plots.roofline(ROOF, spots).to_plotly_json()["data"]
+    assert (max(one_core["y"]), max(all_cores["y"])) == (50.0, 100.0)
+    assert "measured peaks" in all_cores["name"]
+
+
 def test_csv_has_all_a_number_has_to_be_read_with() -> None:
     records = list(csv.DictReader(io.StringIO(times.race_csv(RACE))))
     assert [record["variant"] for record in records] == ["<slow>", "fast", "gpu"]
@@ -119,7 +171,7 @@ def test_the_roofline_has_a_roof_and_a_point_for_each_measured_variant() -> None
     spots = timing_charts.measured_spots(HEAT)
     assert [spot.variant for spot in spots] == ["<slow>", "fast"]
     assert spots[0].intensity == pytest.approx(4)
-    roof = timing_plots.Roof(gpu="G", peak_gflops=1000, peak_gbs=100, source="sheet")
+    roof = Roof(device="G", peak_gflops=1000, peak_gbs=100, source="sheet")
     lines = timing_plots.roofline(roof, spots).to_plotly_json()["data"]
     assert max(lines[0]["y"]) == 1000
     assert min(lines[0]["y"]) == 100 * min(lines[0]["x"])

@@ -61,7 +61,7 @@ def _last(desk: Desk) -> Study | None:
 def _race(desk: Desk, entry: Entry, refused: Refusal | None, study: Study | None) -> bool:
     running = study is not None and study.active
     if refused is not None and not running:
-        say.alert(timing_setup.told(refused, entry.where.runner), "calm")
+        say.alert(times.on_page(refused.sentence()), "calm")
         timing_setup.ways_out(desk, entry.where.runner)
     elif not running:
         st.button(
@@ -158,6 +158,8 @@ def _heat(heat: Heat, changed: frozenset[str]) -> None:
         say.alert(heat.lost, "warn")
     say.verdicts(*sentences[:SENTENCES])
     st.html(times.heat_html(heat, changed))
+    for why in heat.no_baseline:
+        say.note(why)
     if len(sentences) > SENTENCES:
         with st.expander(f"{len(sentences) - SENTENCES} more verdicts"):
             say.verdicts(*sentences[SENTENCES:])

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.model.analysis import Roofline
-from explorer.model.race import Heat, Race
+from explorer.model.race import Heat, Race, Roof
 from explorer.ui import ask, say, times
 from explorer.ui.desk import Desk
 from explorer.ui.panels import timing_plots as plots
-from explorer.ui.panels.timing_plots import Roof, Spot
+from explorer.ui.panels.timing_plots import Spot
 
 CHARTS = ["Medians", "Distribution", "Roofline"]
 
@@ -29,12 +29,11 @@ def race(desk: Desk, found: Race) -> None:
         name = ""
         if what == "Distribution":
             name = st.selectbox("Variant", [row.variant for row in rows], key="time_one", width=200)
-        kind = picture()
         data, file = (
             (times.samples_csv(heat, name), "rounds.csv")
             if what == "Distribution" else (times.race_csv(found), "race.csv")
         )  # fmt: skip
-        save(data, file)
+        kind = saves(data, file)
     if what == "Medians":
         chart(plots.medians(heats), "medians", kind, "Medians with 95 % intervals")
     elif what == "Distribution":
@@ -51,7 +50,30 @@ def bound(desk: Desk, found: Race) -> None:
         return
     spots, roof = _bound_spots(desk, [row.variant for row in heat.rows])
     if spots:
-        chart(plots.roofline(roof, spots), "roofline", picture(), "Roofline with bounds")
+        draw(
+            plots.roofline(roof, spots), "roofline", "Roofline with bounds",
+            times.bounds_csv(heat), "bounds.csv",
+        )  # fmt: skip
+
+
+def draw(figure: Any, key: str, alt: str, data: str, file: str) -> None:
+    """A chart under what it can be saved as."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = saves(data, file)
+    chart(figure, key, kind, alt)
+
+
+def saves(data: str, file: str) -> str:
+    """The CSV of a chart, and what its camera button saves: "PNG" or "SVG"."""
+    save(data, file)
+    return (
+        st.segmented_control(
+            "Camera saves", ["PNG", "SVG"], default="PNG", key=f"time_picture_{file}",
+            required=True, persist_state="session",
+            help="The camera button in the chart's corner: the picture is made in the browser.",
+        )
+        or "PNG"
+    )  # fmt: skip
 
 
 def chart(figure: Any, key: str, kind: str, alt: str) -> None:
@@ -63,17 +85,6 @@ def chart(figure: Any, key: str, kind: str, alt: str) -> None:
             "toImageButtonOptions": {"format": kind.lower(), "filename": key, "scale": 2},
             "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
         },
-    )  # fmt: skip
-
-
-def picture(key: str = "time_picture") -> str:
-    """PNG or SVG for the camera button."""
-    return (
-        st.segmented_control(
-            "Camera saves", ["PNG", "SVG"], default="PNG", key=key, required=True,
-            persist_state="session", help="The camera button in a chart's corner.",
-        )
-        or "PNG"
     )  # fmt: skip
 
 
@@ -97,13 +108,13 @@ def _heat(heats: list[Heat]) -> Heat:
 
 def _roofline(desk: Desk, heat: Heat, kind: str) -> None:
     names = [row.variant for row in heat.rows]
-    roof = _bound_spots(desk, names)[1] if heat.place.target != "llvm" else None
     spots = measured_spots(heat)
     if not spots:
         say.note("The work of this function could not be counted, so there is no point to draw.")
         return
+    roof = heat.roof or (_bound_spots(desk, names)[1] if heat.place.target != "llvm" else None)
     if roof is None:
-        say.note("No peak rates are known for this device: points without a roof.")
+        say.note("No peak rates are known for this device and these types: points without a roof.")
     chart(plots.roofline(roof, spots), "roofline", kind, "Roofline")
 
 
@@ -112,7 +123,7 @@ def measured_spots(heat: Heat) -> list[Spot]:
     return [
         Spot(
             variant=row.variant, intensity=row.gflops / row.gbs, gflops=row.gflops, measured=True,
-            about=f"{row.variant}: {times.span(row)}\n{times.provenance(heat.place)}",
+            about=f"{row.variant}: {times.span(row)}\n{times.provenance(heat.place, row.library)}",
         )
         for row in heat.rows
         if row.gflops and row.gbs
@@ -130,7 +141,7 @@ def _bound_spots(desk: Desk, names: list[str]) -> tuple[list[Spot], Roof | None]
             continue
         spots.append(spot)
         roof = Roof(
-            gpu=lines[0].gpu, source=lines[0].source, peak_gbs=lines[0].peak_gbs,
+            device=lines[0].gpu, source=lines[0].source, peak_gbs=lines[0].peak_gbs,
             peak_gflops=1000 * max(line.peak_tflops for line in lines),
         )  # fmt: skip
     return spots, roof

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import plotly.graph_objects as go
 
-from explorer.model.race import Heat, Row
+from explorer.model.race import Heat, Roof, Row
 from explorer.model.studies import Ablation, History, Sweep
 from explorer.ui.times import heat_title, micros, provenance, size_title, span
 
@@ -18,15 +18,6 @@ HEIGHT = 320
 ROW = 34
 _SIDES = ("middle right", "middle left", "top center", "bottom center")
 """Where names stand at their points, in turn: equal kernels lie on one another."""
-
-
-class Roof(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU's peaks: GFLOP/s and GB/s, `source` says where they are from."""
-
-    gpu: str
-    peak_gflops: float
-    peak_gbs: float
-    source: str
 
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +42,7 @@ def medians(heats: Sequence[Heat]) -> go.Figure:
                 [row.median_us or 0.0 for row in rows], [row.low_us for row in rows],
                 [row.high_us for row in rows],
             ),
-            customdata=[_about(f"{row.variant}: {span(row)}", heat) for row in rows],
+            customdata=[_about(f"{row.variant}: {span(row)}", heat, row.library) for row in rows],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     count = len({row.variant for heat in heats for row in heat.rows})
@@ -69,7 +60,9 @@ def distribution(heat: Heat, row: Row) -> go.Figure:
         x=list(row.samples_us), name="", orientation="h", points="all", jitter=0.5, pointpos=0,
         box={"visible": True}, meanline={"visible": False}, spanmode="hard",
         marker={"size": 5, "opacity": 0.6}, showlegend=False, hoveron="points",
-        customdata=[_about(f"{row.variant}: {micros(us)}", heat) for us in row.samples_us],
+        customdata=[
+            _about(f"{row.variant}: {micros(us)}", heat, row.library) for us in row.samples_us
+        ],
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(
@@ -87,12 +80,12 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
     ends = (min(around) / 4, max(around) * 4)
     heights = [spot.gflops for spot in spots]
     if roof is not None:
-        xs = [ends[0], roof.peak_gflops / roof.peak_gbs, ends[1]]
         heights += [roof.peak_gflops, roof.peak_gbs * ends[0]]
-        figure.add_scatter(
-            x=xs, y=[min(roof.peak_gflops, roof.peak_gbs * x) for x in xs], mode="lines",
-            name=label(f"peak of {roof.gpu}"), hoverinfo="name",
-        )  # fmt: skip
+        one_core = roof.one_core_gflops
+        if one_core is not None and one_core < 0.9 * roof.peak_gflops:
+            _roof_line(figure, roof, one_core, ends, "on one core", "dot")
+        how = "measured peaks" if roof.measured else "peaks"
+        _roof_line(figure, roof, roof.peak_gflops, ends, f"{how} of {roof.device}", "solid")
     levels = (min(heights) / 2, max(heights) * 2)
     for measured, name in ((True, "measured"), (False, "bound, not a time")):
         some = [spot for spot in spots if spot.measured == measured]
@@ -113,6 +106,18 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
     return framed(figure, HEIGHT + 60)
 
 
+def _roof_line(
+    figure: go.Figure, roof: Roof, gflops: float, ends: tuple[float, float], name: str, dash: str
+) -> None:
+    """Memory's slope up to a peak rate, then that rate."""
+    xs = [ends[0], gflops / roof.peak_gbs, ends[1]]
+    figure.add_scatter(
+        x=xs, y=[min(gflops, roof.peak_gbs * x) for x in xs], mode="lines", name=label(name),
+        line={"dash": dash}, customdata=[hover_lines(f"{name}\n{roof.source}")] * len(xs),
+        hovertemplate="%{customdata}<extra></extra>",
+    )  # fmt: skip
+
+
 def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
     """Time over a size, a line for each variant; a cross where a tile leaves something over."""
     figure = go.Figure()
@@ -127,7 +132,7 @@ def sweep(found: Sweep, names: Sequence[str]) -> go.Figure:
         about = [
             _about(
                 f"{name} at {found.name} = {point.value}: {span(row)} "
-                + " ".join(point.remainders.get(name, ())), heat,
+                + " ".join(point.remainders.get(name, ())), heat, row.library,
             )
             for point, heat, row in points
         ]  # fmt: skip
@@ -228,8 +233,8 @@ def log_axis(ends: tuple[float, float]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about(text: str, heat: Heat | None) -> str:
-    return hover_lines(text if heat is None else f"{text}\n{provenance(heat.place)}")
+def _about(text: str, heat: Heat | None, library: str = "") -> str:
+    return hover_lines(text if heat is None else f"{text}\n{provenance(heat.place, library)}")
 
 
 def hover_lines(text: str, chars: int = 90) -> str:

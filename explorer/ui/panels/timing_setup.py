@@ -43,6 +43,11 @@ def draw(desk: Desk) -> tuple[Entry, Refusal | None]:
             help="It ends earlier once every median is known within ±1 %. Building, the reference "
             "and waiting for the device come on top.",
         )  # fmt: skip
+        baselines = st.checkbox(
+            "Libraries, too", key="time_baselines", persist_state="session",
+            help="Race what installed libraries have for the same work: NumPy and PyTorch on a "
+            "processor, PyTorch and CuPy on a GPU. None is required.",
+        )  # fmt: skip
         picked = st.pills(
             "Variants", names, selection_mode="multi", default=names, key=f"time_{len(names)}",
             format_func=say.plain, persist_state="session",
@@ -54,7 +59,8 @@ def draw(desk: Desk) -> tuple[Entry, Refusal | None]:
         variants=tuple(Variant(v.name, v.steps) for v in experiment.variants if v.name in picked),
         where=where,
         method=Method(
-            budget_s=float(budget or USUAL_S), cache="flushed" if cache == "flushed" else "warm"
+            budget_s=float(budget or USUAL_S), cache="flushed" if cache == "flushed" else "warm",
+            baselines=bool(baselines),
         ),
     )  # fmt: skip
     return entry, refusal(entry)
@@ -80,13 +86,6 @@ def unreachable(where: Where) -> Refusal | None:
             do="Write the key that the servers were started with.",
         )  # fmt: skip
     return None
-
-
-def told(found: Refusal, runner: str) -> str:
-    """A refusal with what to do in this tab; what the command line would do is left out."""
-    if runner != "local_cuda" or "--rpc" not in found.do:
-        return found.sentence()
-    return f"{found.what} {found.why}"
 
 
 def ways_out(desk: Desk, runner: str) -> None:

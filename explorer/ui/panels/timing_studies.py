@@ -129,19 +129,29 @@ def _sweep(study: Study) -> None:
     found = study.answer or study.latest
     if not isinstance(found, Sweep) or not found.points:
         return
-    names = [variant.name for variant in study.entry.variants]
+    names = _names(found)
     if any(row.samples_us for p in found.points for h in p.race.heats for row in h.rows):
-        timing_charts.chart(timing_plots.sweep(found, names), "sizes", "SVG", "Time over size")
-    st.html(sweep_html(found))
-    if not study.active:
+        timing_charts.draw(
+            timing_plots.sweep(found, names), "sizes", "Time over size", times.sweep_csv(found),
+            "sizes.csv",
+        )  # fmt: skip
+    elif not study.active:
         timing_charts.save(times.sweep_csv(found), "sizes.csv")
+    st.html(sweep_html(found))
+
+
+def _names(found: Sweep) -> list[str]:
+    """Variants, then libraries, in the order of their rows."""
+    rows = [row for p in found.points for heat in p.race.heats for row in heat.rows]
+    rows.sort(key=lambda row: bool(row.library))
+    return list(dict.fromkeys(row.variant for row in rows))
 
 
 def sweep_html(found: Sweep) -> str:
     """Who wins at each size, and where a tile leaves something over."""
     rows = [
         [str(point.value), html.escape(_who(point)),
-         "<br>".join(html.escape(f"{row.variant} {times.span(row) or row.reason}")
+         "<br>".join(html.escape(f"{row.variant} {times.span(row) or times.on_page(row.reason)}")
                      for heat in point.race.heats for row in heat.rows),
          "<br>".join(html.escape(f"{name}: {'; '.join(said)}")
                      for name, said in point.remainders.items())]
@@ -172,21 +182,26 @@ def _steps(study: Study) -> None:
     if study.problem is not None:
         say.problem(study.problem)
     elif isinstance(answer, History):
+        data = times.history_csv(answer)
         if any(each.median_us is not None for each in answer.steps):
-            timing_charts.chart(
-                timing_plots.history(answer), "history", "SVG", "Time after each step"
+            timing_charts.draw(
+                timing_plots.history(answer), "history", "Time after each step", data, "history.csv"
             )
+        else:
+            timing_charts.save(data, "history.csv")
         st.html(history_html(answer))
-        timing_charts.save(times.history_csv(answer), "history.csv")
     elif isinstance(answer, Ablation):
+        data = times.ablation_csv(answer)
         if any(each.worth is not None for each in answer.steps):
-            timing_charts.chart(
-                timing_plots.ablation(answer), "ablation", "SVG", "What each step is worth"
-            )
+            timing_charts.draw(
+                timing_plots.ablation(answer), "ablation", "What each step is worth", data,
+                "ablation.csv",
+            )  # fmt: skip
+        else:
+            timing_charts.save(data, "ablation.csv")
         st.html(ablation_html(answer))
         if answer.shortest is not None and answer.kept is not None:
             say.verdicts(shortest(answer))
-        timing_charts.save(times.ablation_csv(answer), "ablation.csv")
     elif isinstance(study.latest, Race) and study.active:
         for heat in study.latest.heats:
             st.html(times.heat_html(heat))
@@ -211,7 +226,8 @@ def history_html(found: History) -> str:
         span = f" ({times.micros(low)} to {times.micros(high)})" if low and high else ""
         rows.append(
             [str(each.step), f"<code>{html.escape(each.line or 'as it came')}</code>",
-             html.escape(times.micros(each.median_us or 0) + span if timed else each.reason),
+             html.escape(times.micros(each.median_us or 0) + span if timed
+                         else times.on_page(each.reason)),
              html.escape(each.change.words if each.change else "")]
         )  # fmt: skip
     return table_html(
@@ -235,7 +251,7 @@ def ablation_html(found: Ablation) -> str:
         elif static:
             cells += [""] * 4
         else:
-            words = each.verdict.words if each.verdict else each.reason
+            words = each.verdict.words if each.verdict else times.on_page(each.reason)
             cells.append(html.escape(f"whole recipe: {words}" if each.verdict else words))
         rows.append(cells)
     head = ["Step left out", "", "With it go"]
@@ -246,7 +262,8 @@ def ablation_html(found: Ablation) -> str:
                         "" if whole.occupancy is None else f"{whole.occupancy:.0%}"])  # fmt: skip
         head += ["Registers", "Shared bytes", "Instructions", "Occupancy, at most"]
         reason = next((each.reason for each in found.steps if each.reason), "")
-        return table_html(head, rows, f"Not timed, figures of the compiler. {reason}")
+        reason = times.on_page(reason)
+        return table_html(head, rows, f"Not timed, figures of the compiler. {reason}".strip())
     return table_html([*head, "Worth"], rows, _caption(found.race))
 
 
