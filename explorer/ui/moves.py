@@ -81,18 +81,31 @@ def fill(desk: Desk, offer: Offer, given: dict[str, Any], function: Function) ->
     return act(desk, make(offer.op, {**offer.known, **given}, function))
 
 
+def offered(found: list[Offer], op: str, label: str) -> Offer | None:
+    """The offer of that name among those found."""
+    return next((o for o in found if (o.op, o.label) == (op, label)), None)
+
+
+def take_named(desk: Desk, op: str, label: str) -> Desk:
+    """Do what is offered for the selected node under that name.  Raises StepRefused."""
+    offer = offered(node_offers(desk), op, label)
+    if offer is None:
+        raise StepRefused("This is no longer offered here.", do="Select the node again.")
+    return take(desk, offer)
+
+
 def graph_action(desk: Desk, action: dict[str, str]) -> Desk:
     """A menu item ({"node", "op", "label"}) or a letter ({"node", "key"}) from the graph."""
     desk = desks.select(desk, action.get("node") or None)
+    key = action.get("key")
+    if not key:
+        return take_named(desk, action.get("op", ""), action.get("label", ""))
     for offer in node_offers(desk):
-        named = (offer.op, offer.label) == (action.get("op"), action.get("label"))
-        if named or (offer.key and offer.key == action.get("key")):
+        if offer.key == key:
             return take(desk, offer)
-    if key := action.get("key"):
-        raise StepRefused(
-            f'"{key}" does nothing on this node.', do="M opens the menu with what can be done."
-        )
-    raise StepRefused("This is no longer offered here.", do="Open the menu again.")
+    raise StepRefused(
+        f'"{key}" does nothing on this node.', do="M opens the menu with what can be done."
+    )
 
 
 def strategy(

@@ -1,8 +1,12 @@
-"""The page from top to bottom.  Every run draws it from the desk; what is slow is asked in the
-background and drawn when it is there."""
+"""The page: an opening screen, or the workbench in regions that are drawn on their own.
+
+Every region is drawn from the desk; what is slow is asked in the background and drawn when it is
+there.
+"""
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 
@@ -16,6 +20,7 @@ from explorer.ui import ask, moves, say, state, theme
 from explorer.ui import desk as desks
 from explorer.ui.components.link import link
 from explorer.ui.desk import Desk
+from explorer.ui.drawn import REGIONS, Region
 from explorer.ui.panels import (
     automatic,
     code,
@@ -29,12 +34,13 @@ from explorer.ui.panels import (
     opening,
     source,
     timing,
+    tuning,
     variants,
 )  # fmt: skip
+from explorer.ui.regions import clock, region
 from explorer.ui.words import Badge, result_badge
 
 HEIGHT = 600
-POLL_S = 0.4
 FIRST_SAMPLE = "03_matmul_float32"
 """A new page opens this: three loops, nothing bound, three cures."""
 
@@ -44,11 +50,29 @@ def draw() -> None:
     st.html(theme.style())
     _first_visit()
     st.query_params["e"] = state.tab_id()
-    desk = state.desk()
-    if desk is None or state.screen() == "open":
+    if state.desk() is None or state.screen() == "open":
         opening.draw()
         return
-    _bench(desk)
+    parts: dict[Region, Callable[[Desk], bool]] = {
+        "graph": _graph, "inspector": _inspector, "code": _code, "link": _link,
+        "verdicts": _verdicts, "below": _below, "header": header.draw, "clock": clock,
+    }  # fmt: skip
+    places = _places()
+    for name in state.drawn().plan(list(REGIONS)):
+        with places[name]:
+            region(name, parts[name])
+    _set_aside()
+
+
+@st.cache_resource(show_spinner=False)
+def _set_aside() -> None:
+    """Keep what is loaded by now out of garbage collection, once for the whole server.
+
+    Streamlit collects after every run.  Going through all modules again takes it 40 to 80 ms each
+    time, and nothing is sent meanwhile.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _first_visit() -> None:
@@ -81,69 +105,84 @@ def _first_desk() -> None:
         state.tell(told)
 
 
-def _bench(desk: Desk) -> None:
-    finished = state.background().finished
-    header.draw(desk)
+def _places() -> dict[Region, DeltaGenerator]:
+    """Where each region is on the page, from top to bottom."""
+    head, verdicts = st.container(key="region_header"), st.container(key="region_verdicts")
+    left, middle, right = st.columns([1.1, 1.35, 0.95], gap="small")
+    return {
+        "header": head, "verdicts": verdicts, "graph": left, "code": middle, "inspector": right,
+        "below": st.container(), "link": st.container(key="region_link"),
+        "clock": st.container(key="region_clock"),
+    }  # fmt: skip
+
+
+def _graph(desk: Desk) -> bool:
+    try:
+        graph.draw(desk, ask.view(desk).nest, HEIGHT + 40)
+    except UserError as error:
+        _failed(error.problem)
+    return False
+
+
+def _inspector(desk: Desk) -> bool:
+    view = _view(desk)
+    if view is not None:
+        inspector.draw(desk, view, moves.node_offers(desk), HEIGHT + 40)
+    return False
+
+
+def _code(desk: Desk) -> bool:
+    view = _view(desk)
+    return view is not None and code.draw(desk, view, HEIGHT - 14)
+
+
+def _link(desk: Desk) -> bool:
+    """What graph and code mark; True while the build that tells it is being looked at."""
+    view = _view(desk)
+    if view is None:
+        return False
+    built = ask.result(desk, wait_s=ask.BUILD_WAIT_S)
+    link(
+        key="linked", selected=desk.selected, offers=moves.node_offers(desk),
+        lit=findings.lit(built.build, view.nest),
+        marks=code.cuda_marks(desk, view.nest, built.build),
+    )  # fmt: skip
+    return bool(built.waiting)
+
+
+def _verdicts(desk: Desk) -> bool:
+    """Variants with their verdicts, and what is wrong with the one shown; True while one waits."""
     strip = st.container()
     _notice(state.notice())
     source.line(desk)
-    callout = st.container()
-    try:
-        view = ask.view(desk)
-    except UserError as error:
-        variants_only(desk, strip)
-        _failed(error.problem)
-        return
-    found = moves.node_offers(desk)
-    left, middle, right = st.columns([1.1, 1.35, 0.95], gap="small")
-    with left:
-        graph.draw(desk, view.nest, HEIGHT)
-    with right:
-        inspector.draw(desk, view, found, HEIGHT + 40)
-    with middle:
-        script, cuda, host, changes = st.tabs(code.TABS, key="code", on_change="rerun")
-        if script.open:
-            with script:
-                code.draw_script(view, HEIGHT - 14)
-    built = ask.result(desk, wait_s=ask.BUILD_WAIT_S)
-    with middle:
-        if cuda.open:
-            with cuda:
-                code.draw_cuda(built, HEIGHT - 14)
-        if host.open:
-            with host:
-                code.draw_host(built, HEIGHT - 14)
-        if changes.open:
-            with changes:
-                code.draw_changes(ask.view(desk, desks.ORIGINAL), view, desk.variant, HEIGHT - 14)
-    with st.container(key="link"):
-        link(
-            key="linked", selected=desk.selected, offers=found,
-            lit=findings.lit(built.build, view.nest),
-            marks=code.cuda_marks(desk, view.nest, built.build),
-        )  # fmt: skip
-    trying = False
-    if built.build is not None:
-        with callout:
-            trying = findings.callout(desk, built.build)
-    elif built.problem is not None:
-        with callout:
-            say.problem(built.problem)
-    results = variants.results(desk, built)
+    if _view(desk) is None:
+        with strip:
+            variants.draw(desk, {name: Badge("", "calm") for name in desks.names(desk)})
+        return False
+    results = variants.results(desk)
     with strip:
         variants.draw(desk, {name: result_badge(one) for name, one in results.items()})
-    pending = _below(desk, view, results)
-    if pending or trying or any(one.waiting for one in results.values()):
-        st.fragment(_poll, run_every=POLL_S)(finished)
+    shown = results[desk.variant]
+    trying = False
+    if shown.build is not None:
+        trying = findings.callout(desk, shown.build)
+    elif shown.problem is not None:
+        say.problem(shown.problem)
+    return trying or any(one.waiting for one in results.values())
 
 
-def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
-    """The tabs under the workbench; only the open one is drawn.  True while one waits."""
+def _below(desk: Desk) -> bool:
+    """The tabs under the workbench; only the open one is drawn.  True while it waits."""
+    view = _view(desk)
+    if view is None:
+        return False
+    results = variants.results(desk)
     result = results[desk.variant]
     draws: dict[str, Callable[[], bool | None]] = {
         "Findings": lambda: findings.draw(desk, result),
         "Compare": lambda: compare.draw(desk, results),
         "Timing": lambda: timing.draw(desk),
+        "Tuning": lambda: tuning.draw(desk),
         "Automatic": lambda: automatic.draw(desk, view.nest),
         "Compiler": lambda: compiled.draw(desk, result),
         "Export": lambda: export.draw(desk, result),
@@ -158,22 +197,18 @@ def _below(desk: Desk, view: View, results: dict[str, ask.Result]) -> bool:
     return waits
 
 
-def _poll(finished: int) -> None:
-    """Draw the page again once something that was waited for is there."""
-    if state.background().finished != finished:
-        st.rerun()
-
-
-def variants_only(desk: Desk, strip: DeltaGenerator) -> None:
-    """The strip without verdicts, when the current variant can't be replayed right now."""
-    with strip:
-        variants.draw(desk, {name: Badge("", "calm") for name in desks.names(desk)})
+def _view(desk: Desk) -> View | None:
+    """The current variant as it stands; None when it can't be replayed, which `_graph` tells."""
+    try:
+        return ask.view(desk)
+    except UserError:
+        return None
 
 
 def _failed(problem: Problem) -> None:
     say.problem(problem)
     say.note("The experiment is untouched: every variant and step is still there.")
-    st.button("Try again", type="primary", key="again", on_click=state.background().forgive)
+    st.button("Try again", type="primary", key="again", on_click=state.again)
 
 
 def _notice(problem: Problem | None) -> None:
@@ -181,5 +216,5 @@ def _notice(problem: Problem | None) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         say.alert(say.sentence(problem))
-        st.button("Dismiss", on_click=state.dismiss, key="dismiss")
+        st.button("Dismiss", on_click=state.dismissed, key="dismiss")
     say.details(problem.details)

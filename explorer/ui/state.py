@@ -1,8 +1,9 @@
 """What a browser tab holds: the desk, the last notice, which screen is up.  Panels read no more of
 `st.session_state` than their own controls.
 
-A panel hangs `do(move, …)` on a control: the move runs before the page is drawn again, so that one
-click is one run.  Whatever the user can repair becomes a notice; the desk stays as it was.
+A panel hangs `do(move, …)` on a control: the move runs before anything is drawn, then the regions
+of the page that show something else by now are drawn, the graph first.  Whatever the user can
+repair becomes a notice; the desk stays as it was.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from explorer.errors import Problem, UserError
 from explorer.ui import keep
 from explorer.ui.background import Background
 from explorer.ui.desk import Desk
+from explorer.ui.drawn import Drawn, Region
 from explorer.ui.races import Entry, Kind, Races
 
 Screen = Literal["bench", "open"]
@@ -57,6 +59,12 @@ def put(desk: Desk) -> None:
 
 
 def do(move: Callable[..., Desk], *args: Any) -> None:
+    """A control's callback: make a move, then draw what changed.  Nothing after it runs."""
+    made(move, *args)
+    redraw()
+
+
+def made(move: Callable[..., Desk], *args: Any) -> None:
     """Make a move on the desk; a UserError becomes the notice and changes nothing."""
     before = desk()
     if before is None:
@@ -67,6 +75,29 @@ def do(move: Callable[..., Desk], *args: Any) -> None:
         put(move(before, *args))
     except UserError as error:
         tell(error.problem)
+
+
+def redraw() -> None:
+    """In a callback: draw the regions that show something else by now."""
+    now = desk()
+    late = drawn().owed(now, notice()) if now is not None else []
+    if late or drawn().unheard:
+        draw(late)
+
+
+def draw(regions: list[Region]) -> None:
+    """In a callback: draw these regions, and the clock, in one run and nothing else.
+
+    A clock's last tick may come when the workbench has left the screen: there is nothing to draw.
+    """
+    if screen() == "bench":
+        st.rerun(drawn().plan(regions))
+
+
+def drawn() -> Drawn:
+    """What the regions of this tab's page were drawn for."""
+    found: Drawn = st.session_state.setdefault("drawn", Drawn())
+    return found
 
 
 def tab_id() -> str:
@@ -91,15 +122,28 @@ def dismiss() -> None:
     st.session_state.pop("notice", None)
 
 
+def dismissed() -> None:
+    """A control's callback: take the notice off the page."""
+    dismiss()
+    redraw()
+
+
+def again() -> None:
+    """A control's callback: ask again what a dead worker left, and draw everything."""
+    background().forgive()
+    st.rerun()
+
+
 def screen() -> Screen:
     """Which screen is up."""
     return "open" if st.session_state.get("screen") == "open" else "bench"
 
 
 def go(screen: Screen) -> None:
-    """Change the screen."""
+    """A control's callback: change the screen."""
     st.session_state["screen"] = screen
     dismiss()
+    st.rerun()
 
 
 def fired(key: str, event: str) -> Any:

@@ -1,4 +1,4 @@
-"""The page with real workers and without a browser: every graph action is also a button."""
+"""The page with real workers and without a browser: what components fire is fired by hand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 from explorer import bind_doctor
 from explorer.experiment import Experiment, dump
 from explorer.model.loaded import Source
-from explorer.ui import ask
+from explorer.ui import ask, say
 from explorer.ui import desk as desks
+from tests.ui.fire import data, fire, shown
 
 UNBOUND = """\
 @T.prim_func(s_tir=True)
@@ -77,28 +78,43 @@ def test_an_error_text_is_explained_with_and_without_its_module(page: AppTest) -
     assert any(button.key == "cure_bind:" for button in page.button)
 
 
+def offers(at: AppTest) -> dict[str, dict[str, str]]:
+    """The buttons of the selected node by their label."""
+    return {offer["label"]: offer for g in data(at, "offers")["groups"] for offer in g["offers"]}
+
+
 def test_a_loop_is_bound_with_a_button_and_the_step_taken_back(page: AppTest) -> None:
     select(page, "main/0")
-    page.button(key="offer_bind_Bind to blockIdx.x").click().run()
+    offer = offers(page)["Bind to blockIdx.x"]
+    assert (offer["name"], offer["key"], offer["refusal"]) == ("blockIdx.x", "b", "")
+    fire(page, "offers", "take", {"op": offer["op"], "label": offer["label"]})
     desk = page.session_state["desk"]
     assert desk.variant == "My schedule"
     assert [type(step).op() for step in desk.current.steps] == ["bind"]
-    page.button(key="undo").click().run()
+    fire(page, "steplist", "action", {"do": "undo"})
     assert page.session_state["desk"].current.steps == ()
-    page.button(key="redo").click().run()
+    assert [row["state"] for row in data(page, "steplist")["rows"]] == ["undone"]
+    fire(page, "steplist", "action", {"do": "redo"})
     assert len(page.session_state["desk"].current.steps) == 1
+    fire(page, "steplist", "action", {"do": "remove", "at": 0})
+    assert page.session_state["desk"].current.steps == ()
 
 
 def test_what_is_not_possible_is_disabled_with_its_reason(page: AppTest) -> None:
     select(page, "main/0/0/0")
-    button = page.button(key="offer_bind_Bind to blockIdx.x")
-    assert button.disabled
-    assert "reduction" in button.help.replace("\\", "")
+    first = data(page, "offers")["groups"][0]
+    assert first["title"] == "Bind to the GPU"
+    assert any("reduction" in reason for reason in first["reasons"])
+    refusal = offers(page)["Bind to blockIdx.x"]["refusal"]
+    assert "reduction" in refusal
+    fire(page, "offers", "take", {"op": "bind", "label": "Bind to blockIdx.x"})
+    assert say.inline(refusal) in html(page)
+    assert page.session_state["desk"].variant == desks.ORIGINAL
 
 
 def test_a_form_splits_and_a_bad_value_is_explained(page: AppTest) -> None:
     select(page, "main/0")
-    page.button(key="offer_split_Split…").click().run()
+    fire(page, "offers", "take", {"op": "split", "label": "Split…"})
     page.text_input(key="form_main/0_split_factors").set_value("zero, 4")
     page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
     assert "zero" in html(page)
@@ -106,6 +122,24 @@ def test_a_form_splits_and_a_bad_value_is_explained(page: AppTest) -> None:
     page.button(key="FormSubmitter:form_main/0_split-Apply").click().run()
     step = page.session_state["desk"].current.steps[0]
     assert step.factors == (None, 4)
+
+
+def test_a_click_draws_what_it_changes_and_nothing_else(page: AppTest) -> None:
+    assert {"graph", "steplist", "script", "linked", "variants"} <= shown(page)
+    fire(page, "graph", "pick", {"node": "main/0"})
+    assert page.session_state["desk"].selected == "main/0"
+    assert shown(page) - {"pulse"} == {"offers", "steplist", "linked"}
+    assert data(page, "linked")["selected"] == "main/0"
+    page.run()
+    fire(page, "variants", "show", desks.ORIGINAL)
+    assert {"graph", "steplist", "script", "linked", "variants"} <= shown(page)
+
+
+def test_buffers_are_drawn_when_asked_for(page: AppTest) -> None:
+    assert "main#C" not in data(page, "graph")["svg"]
+    fire(page, "graph", "buffers", {"shown": True})
+    assert "main#C" in data(page, "graph")["svg"]
+    assert data(page, "graph")["buffers"] is True
 
 
 def test_broken_text_stays_on_the_open_screen_with_its_line(page: AppTest) -> None:

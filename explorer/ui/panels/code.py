@@ -9,8 +9,8 @@ import streamlit as st
 from explorer.model.nest import Nest
 from explorer.model.result import Build
 from explorer.model.view import View
+from explorer.ui import ask, marks, say
 from explorer.ui import desk as desks
-from explorer.ui import marks, say
 from explorer.ui.ask import Result
 from explorer.ui.components.codeview import codeview, diffview
 from explorer.ui.desk import Desk
@@ -40,6 +40,27 @@ def cuda_marks(desk: Desk, nest: Nest, build: Build | None) -> dict[str, list[li
         return {"cuda": marks.buffer_lines(buffer, build.source)}
     found = desks.selected_node(desk, nest)
     return {"cuda": marks.node_lines(found[1] if found else None, build.source)}
+
+
+def draw(desk: Desk, view: View, height: int) -> bool:
+    """The tabs; only the open one is drawn.  True while it waits for the build."""
+    script, cuda, host, changes = st.tabs(TABS, key="code", on_change="rerun")
+    if script.open:
+        with script:
+            draw_script(view, height)
+    if changes.open:
+        with changes:
+            draw_changes(ask.view(desk, desks.ORIGINAL), view, desk.variant, height)
+    if not cuda.open and not host.open:
+        return False
+    built = ask.result(desk, wait_s=ask.BUILD_WAIT_S)
+    if cuda.open:
+        with cuda:
+            draw_cuda(built, height)
+    else:
+        with host:
+            draw_host(built, height)
+    return bool(built.waiting)
 
 
 def draw_script(view: View, height: int) -> None:

@@ -62,8 +62,8 @@ def draw(desk: Desk, results: dict[str, ask.Result]) -> bool:
 
 
 def _waits(desk: Desk, results: dict[str, ask.Result]) -> bool:
-    """Whether registers of a variant with kernels are still to come."""
-    return any(
+    """Whether a verdict, or the registers of a variant with kernels, are still to come."""
+    return any(one.waiting for one in results.values()) or any(
         ask.analysed(desk, name).pending
         for name, one in results.items()
         if one.build is not None and kernels_of(one.build)

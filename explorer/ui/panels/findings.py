@@ -120,19 +120,23 @@ def _brief(reason: str) -> str:
     return html.escape(shorten(reason, REASON_CHARS, placeholder="…"))
 
 
-def draw(desk: Desk, result: ask.Result) -> None:
-    """All findings of the current variant, as far as they are known."""
+def draw(desk: Desk, result: ask.Result) -> bool:
+    """All findings of the current variant, as far as they are known; True while more may come."""
     build = result.build
     if build is None:
         failed = result.problem is not None
         say.note("There is no build to look at." if failed else "The findings come with the build.")
-        return
-    if result.waiting:
+    elif result.waiting:
         say.note("Being checked: more may come.")
     elif not build.findings:
         say.note("The static checks found nothing to say about this variant.")
-    if not build.findings:
-        return
+    if build is not None and build.findings:
+        _table(desk, build)
+    return bool(result.waiting)
+
+
+def _table(desk: Desk, build: Build) -> None:
+    """One row for what is the same in several places, and a way to each place in the graph."""
     rows = [
         [
             badge_html(Badge(first.severity, TONES[first.severity])),

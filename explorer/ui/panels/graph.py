@@ -13,16 +13,21 @@ from explorer.ui.desk import Desk
 
 EVERYTHING_UP_TO = 90
 """Above this many nodes only one of several functions is drawn, until all are asked for."""
+PICKER_HEIGHT = 56
+BUFFERS = "buffers_shown"
 
 
 def draw(desk: Desk, nest: Nest, height: int) -> None:
-    """Function picker, buffer switch, graph."""
-    with st.container(horizontal=True, vertical_alignment="center", key="graph_bar", gap="small"):
-        shown = _functions(desk, nest)
-        buffers = st.toggle("Buffers", key="buffers")
+    """Function picker where there are several, graph."""
+    shown, buffers = drawn(desk, nest), bool(st.session_state.get(BUFFERS))
+    if len(nest.functions) > 1:
+        _functions(nest, shown)
+        height -= PICKER_HEIGHT
     try:
-        dot = nest_dot(nest, only=shown, buffers=buffers)
-        loopgraph(dot, key="graph", height=height, on_pick=_pick, on_action=_act)
+        loopgraph(
+            nest_dot(nest, only=shown, buffers=buffers), key="graph", height=height,
+            buffers=buffers, on_pick=_pick, on_action=_act, on_buffers=_buffers,
+        )  # fmt: skip
     except ToolMissing as error:
         say.problem(error.problem)
 
@@ -36,14 +41,8 @@ def drawn(desk: Desk, nest: Nest) -> str:
     return known[0] if many and len(known) > 1 and not desk.only else ""
 
 
-def _functions(desk: Desk, nest: Nest) -> str:
-    shown = drawn(desk, nest)
-    names = [function.name for function in nest.functions]
-    if len(names) < 2:
-        with st.container(width="stretch"):
-            st.html('<span class="group">Loop nest</span>')
-        return shown
-    options = ["*", *names]
+def _functions(nest: Nest, shown: str) -> None:
+    options = ["*", *(function.name for function in nest.functions)]
 
     def change() -> None:
         state.do(desks.narrow, st.session_state["function"])
@@ -53,7 +52,6 @@ def _functions(desk: Desk, nest: Nest) -> str:
         format_func=lambda name: "All functions" if name == "*" else name,
         label_visibility="collapsed",
     )  # fmt: skip
-    return shown
 
 
 def _pick() -> None:
@@ -63,6 +61,13 @@ def _pick() -> None:
 
 
 def _act() -> None:
+    """The graph alone is drawn at once; the browser then asks for the rest."""
     action = state.fired("graph", "action")
     if action:
-        state.do(moves.graph_action, action)
+        state.made(moves.graph_action, action)
+
+
+def _buffers() -> None:
+    wished = state.fired("graph", "buffers")
+    if wished is not None:
+        st.session_state[BUFFERS] = bool(wished["shown"])

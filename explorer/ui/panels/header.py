@@ -27,8 +27,8 @@ WORKERS = {
 }
 
 
-def draw(desk: Desk) -> None:
-    """Name, open, target, sizes, save."""
+def draw(desk: Desk) -> bool:
+    """Name, open, target, sizes, save; nothing of it is waited for."""
     with st.container(horizontal=True, vertical_alignment="center", key="header", gap="small"):
         title = desk.experiment.title or desk.loaded.module
         if len(title) > TITLE_CHARS:
@@ -49,6 +49,7 @@ def draw(desk: Desk) -> None:
             help="One small JSON file: the text, the target, sizes and every variant's steps. "
             "Open… takes it back.",
         )  # fmt: skip
+    return False
 
 
 def file_stem(desk: Desk) -> str:

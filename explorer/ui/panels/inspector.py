@@ -14,6 +14,7 @@ from explorer.model.view import StepView, View
 from explorer.primitives import Offer
 from explorer.ui import desk as desks
 from explorer.ui import forms, moves, say, state
+from explorer.ui.components.offers import offers
 from explorer.ui.components.steplist import steplist
 from explorer.ui.desk import Desk
 from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
@@ -40,44 +41,20 @@ def _node(desk: Desk, function: Function, node: Node, found: list[Offer]) -> Non
     _refused(state.notice())
     form = desk.form
     if form is not None and form.node == node.id:
-        offer = next((o for o in found if (o.op, o.label) == (form.op, form.label)), None)
+        offer = moves.offered(found, form.op, form.label)
         if offer is not None:
             _form(offer, function, node)
             return
-    groups = list(dict.fromkeys(offer.group for offer in found))
-    for group in groups:
-        _group(group, [offer for offer in found if offer.group == group])
-    if not found:
-        note = function.note or "Nothing can be scheduled here."
-        st.html(f'<p class="why">{html.escape(note)}</p>')
+    if found:
+        offers(found, key="offers", on_take=_take)
+    else:
+        say.note(function.note or "Nothing can be scheduled here.")
 
 
-def _group(group: str, found: list[Offer]) -> None:
-    """One heading with its buttons; what is refused stays visible, with each reason once."""
-    st.html(f'<div class="group">{html.escape(group)}</div>')
-    free = [offer for offer in found if not offer.refusal]
-    if free:
-        with st.container(horizontal=True, gap="xxsmall"):
-            for offer in found:
-                label = say.plain(offer.label.removeprefix("Bind to "))
-                st.button(
-                    f"{label} :gray[{offer.key}]" if offer.key else label,
-                    key=f"offer_{offer.op}_{offer.label}", disabled=bool(offer.refusal),
-                    help=say.plain(offer.refusal) or None,
-                    on_click=state.do, args=(moves.take, offer),
-                )  # fmt: skip
-    if told := refusals_html(found):
-        st.html(told)
-
-
-def refusals_html(found: list[Offer]) -> str:
-    """Why some can't be done: one reason as it is, several folded under how many there are."""
-    reasons = list(dict.fromkeys(offer.refusal for offer in found if offer.refusal))
-    lines = "".join(f'<p class="why">{html.escape(reason)}</p>' for reason in reasons)
-    if len(reasons) < 2:
-        return lines
-    count = sum(bool(offer.refusal) for offer in found)
-    return f'<details class="why"><summary>Why {count} are not possible</summary>{lines}</details>'
+def _take() -> None:
+    taken = state.fired("offers", "take")
+    if taken:
+        state.do(moves.take_named, taken["op"], taken["label"])
 
 
 def _form(offer: Offer, function: Function, node: Node) -> None:
@@ -122,27 +99,12 @@ def _titled(title: str, body_html: str) -> None:
 
 def _steps(desk: Desk, view: View) -> None:
     current = desk.current
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        count = len(current.steps)
-        title = f"Steps ({count})" if count else "Steps"
-        st.html(f'<span class="group">{title}</span>', width="stretch")
-        st.button(
-            "Undo", key="undo", on_click=state.do, args=(desks.undo,), shortcut="u",
-            disabled=not current.steps,
-        )  # fmt: skip
-        st.button(
-            "Redo", key="redo", on_click=state.do, args=(desks.redo,), shortcut="y",
-            disabled=not current.undone,
-        )  # fmt: skip
-    if not current.steps and not current.undone:
-        st.html('<p class="why">Each action becomes one line of Python here.</p>')
-        return
     rows = [_row(*both) for both in zip(view.steps, current.steps, strict=True)]
     rows += [
         {"line": short(step), "state": "undone", "why": "", "details": ""}
         for step in current.undone
     ]
-    steplist(rows, key="steplist", height=STEPS_HEIGHT - 84, on_action=_step_action)
+    steplist(rows, key="steplist", height=STEPS_HEIGHT - 78, on_action=_step_action)
 
 
 def _row(step: StepView, asked: object) -> dict[str, str]:
@@ -164,7 +126,10 @@ def short(step: object) -> str:
 
 def _step_action() -> None:
     action = state.fired("steplist", "action") or {}
-    if action.get("do") == "jump":
+    what = action.get("do")
+    if what in ("undo", "redo"):
+        state.do(desks.undo if what == "undo" else desks.redo)
+    elif what == "jump":
         state.do(desks.jump, int(action["count"]))
-    elif action.get("do") == "remove":
+    elif what == "remove":
         state.do(desks.remove, int(action["at"]))

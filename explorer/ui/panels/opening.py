@@ -87,7 +87,7 @@ def _open_schedule(text: str, name: str) -> None:
         told = LoadError(f"{name} is a schedule, without its module.", do="Open the module first.")
         state.tell(told.problem)
         return
-    state.do(moves.schedule_text, text, Path(name).stem)
+    state.made(moves.schedule_text, text, Path(name).stem)
     if state.notice() is None:
         st.session_state["screen"] = "bench"
 

@@ -17,12 +17,9 @@ NEW = {
 }
 
 
-def results(desk: Desk, current: ask.Result) -> dict[str, ask.Result]:
-    """What is known of every variant now, asking for what is missing; `current` is on screen."""
-    return {
-        name: current if name == desk.variant else ask.result(desk, name)
-        for name in desks.names(desk)
-    }
+def results(desk: Desk) -> dict[str, ask.Result]:
+    """What is known of every variant now, asking for what is missing."""
+    return {name: ask.result(desk, name) for name in desks.names(desk)}
 
 
 def draw(desk: Desk, found: dict[str, Badge]) -> None:

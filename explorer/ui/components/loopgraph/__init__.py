@@ -17,7 +17,8 @@ _HTML = """<div class="lg"><div class="lg-view"></div>
 <li class="block">block</li><li class="buffer">buffer</li><li class="lit">needs attention</li></ul>
 <p>Arrows move, Enter selects, M opens the menu, letters in the menu act at once.
 Ctrl+wheel zooms, drag pans.</p></details>
-<div class="lg-bar"><button type="button" class="lg-out" aria-label="Zoom out">−</button>
+<div class="lg-bar"><button type="button" class="lg-buffers" hidden>Buffers</button>
+<button type="button" class="lg-out" aria-label="Zoom out">−</button>
 <button type="button" class="lg-fit" aria-label="Fit to view">Fit</button>
 <button type="button" class="lg-in" aria-label="Zoom in">+</button></div></div>"""
 
@@ -26,14 +27,17 @@ _component = component(Path(__file__).parent, _HTML)
 
 def loopgraph(
     dot: str, *, key: str, height: int, on_pick: Callback, on_action: Callback,
-    label: str = "Loop nest", channel: str = "",
+    buffers: bool = False, on_buffers: Callback | None = None, label: str = "Loop nest",
+    channel: str = "",
 ) -> None:  # fmt: skip
-    """Draw a DOT text; `on_pick` and `on_action` run when `pick` or `action` fires.
+    """Draw a DOT text; `on_pick`, `on_action` and `on_buffers` run when that event fires.
 
     `pick` is {"node": id or ""}; `action` is {"node", "key"} for a letter, {"node", "op",
-    "label"} for a menu item.  Selection, menus and marks come from the `link` component, so that
-    a click does not send the picture again.  A graph with a `channel` is looked at only: it marks
-    code panes of that channel and fires nothing.  Raises ToolMissing when it can't be laid out.
+    "label"} for a menu item; `buffers` is {"shown"}, fired by a switch that there is only with
+    `on_buffers` and that `buffers` sets.  Selection, menus and marks come from the `link`
+    component, so that a click does not send the picture again.  A graph with a `channel` is looked
+    at only: it marks code panes of that channel and fires nothing.  Raises ToolMissing when it
+    can't be laid out.
     """
     _component(
         key=key,
@@ -43,10 +47,12 @@ def loopgraph(
             "height": height,
             "label": label,
             "channel": channel,
+            "buffers": buffers if on_buffers is not None else None,
             "sideways": "rankdir=LR" in dot,
         },
         on_pick_change=on_pick,
         on_action_change=on_action,
+        **({"on_buffers_change": on_buffers} if on_buffers is not None else {}),
     )
 
 

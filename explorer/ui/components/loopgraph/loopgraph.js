@@ -1,4 +1,4 @@
-// The loop-nest graph.  data = {svg, height, label, sideways, channel}.
+// The loop-nest graph.  data = {svg, height, buffers, label, sideways, channel}.
 // Other components on the page are told through window events; `link` answers with menus and marks:
 //   out "tse-select" {node}, "tse-hover" {node}        in "tse-link" {selected, node, menu, lit}, "tse-pick" {node}
 // A graph with a channel is looked at only: its events have the channel's name behind theirs, and Python hears nothing.
@@ -16,6 +16,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   g.channel = data.channel;
   g.send = (id) => setTriggerValue("pick", { node: id ?? "" });
   g.act = (what) => setTriggerValue("action", what);
+  const buffers = root.querySelector(".lg-buffers");
+  buffers.hidden = data.buffers === null;
+  buffers.setAttribute("aria-pressed", String(!!data.buffers));
+  buffers.onclick = () => setTriggerValue("buffers", { shown: !data.buffers });
   if (data.svg !== g.text) g.mount(data.svg, data.label);
   g.listen();
   return () => g.quiet();

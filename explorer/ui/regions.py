@@ -1,0 +1,48 @@
+"""Parts of the page that are drawn on their own: a click draws what it changes, not the page.
+
+A region is a Streamlit fragment that reads the desk itself, so that it never shows an old one.
+A control without a callback of `state.do` draws its own region; the browser then asks for what
+else is behind.  One clock on the page has those drawn again that wait for an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from explorer.ui import state
+from explorer.ui.components.pulse import pulse
+from explorer.ui.desk import Desk
+from explorer.ui.drawn import Region
+
+NEWS_MS = 400
+
+
+def region(name: Region, part: Callable[[Desk], bool]) -> None:
+    """Draw `part` in a fragment of that name; while it returns True it is drawn again at news."""
+
+    def draw() -> None:
+        desk = state.desk()
+        if desk is None:
+            return
+        drawn, asked = state.drawn(), state.background().finished
+        drawn.begin(name, desk, state.notice())
+        drawn.waits(name, asked if part(desk) else None)
+        if drawn.missed(desk, state.notice()):
+            pulse(key=f"rest_{name}", turn=drawn.turn, on_tick=state.redraw)
+
+    st.fragment(draw, key=name)()
+
+
+def clock(_: Desk) -> bool:
+    """The part that ticks for as long as another one waits."""
+    if state.drawn().ticking:
+        pulse(key="pulse", every_ms=NEWS_MS, on_tick=_tick)
+    return False
+
+
+def _tick() -> None:
+    """Draw the regions for which a question was answered since; the clock alone without news."""
+    if behind := state.drawn().behind(state.background().finished):
+        state.draw(behind)
