@@ -83,7 +83,7 @@ def _row(known: jobs.Known) -> Row:
         id=known.path,
         cells=(
             f"{known.title}\n{about}", Cell(badge.text, tone=badge.tone, why=badge.why),
-            Cell(f"{known.trials} of {total}", share=min(known.trials / max(total, 1), 1.0)),
+            Cell(f"{known.trials}/{total}", share=min(known.trials / max(total, 1), 1.0)),
         ),
         why=f"{tunes_words.title(known.job)} for {known.job.target}\n{known.path}",
     )  # fmt: skip

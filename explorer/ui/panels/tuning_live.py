@@ -65,8 +65,10 @@ def pick(watch: Watch, id: int) -> None:
 def tiles(watch: Watch, function: str, now: float) -> list[tuple[str, str, str]]:
     """The figures on top."""
     summary, job = watch.summary, watch.job
-    phase = words.PHASES.get(summary.phase.get(function, ""), "")
-    found = [("Phase", phase if watch.active and phase else words.STATES[watch.state][0], "")]
+    phase = words.PHASES.get(summary.phase.get(function, ""), "starting")
+    if summary.finished is not None:
+        phase = "starting"  # again: the process has not told so yet
+    found = [("Phase", phase if watch.active else words.STATES[watch.state][0], "")]
     found += [("Trials", f"{summary.trials()} of {job.trials}", "Candidates that were built.")]
     best = summary.best(function)
     name = "Best" if watch.state == "ended" else "Best so far"
@@ -119,15 +121,23 @@ def _controls(watch: Watch) -> None:
                 disabled=watch.stopping, help="Within two seconds; everything found is kept.",
             )  # fmt: skip
         if watch.state == "ended":
-            left = max(watch.job.trials - summary.trials(), 0)
-            label = f"Go on with the {left} trials left" if left else f"{MORE_TRIALS} more trials"
-            more = None if left else watch.job.trials + MORE_TRIALS
+            label, more = further(watch)
             st.button(label, key="tune_more", on_click=tunes.go_on, args=(watch, more))
-        if badge.why:
+        finished = summary.finished if watch.state == "ended" else None
+        failed = finished is not None and finished.how == "failed"
+        if badge.why and not failed:
             st.html(f'<p class="why" role="status">{say.inline(badge.why)}</p>', width="stretch")
-    if summary.finished is not None and summary.finished.how == "failed" and not watch.active:
-        reason = summary.finished.reason or "It gave no reason."
+    if finished is not None and failed:
+        reason = finished.reason or "It gave no reason."
         say.problem(Problem(kind="UserError", what="The search ended early.", why=reason))
+
+
+def further(watch: Watch) -> tuple[str, int | None]:
+    """How a search that has ended goes on: a button's label, and the trials it then has."""
+    left = watch.job.trials - watch.summary.trials()
+    if left > 0:
+        return f"Resume: {left} trials left", None
+    return f"{MORE_TRIALS} more trials", watch.job.trials + MORE_TRIALS
 
 
 def _charts(watch: Watch, function: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import streamlit as st
@@ -235,4 +235,21 @@ def rivals_of(desk: Desk, names: tuple[str, ...], target: str) -> tuple[Variant,
 def _start(desk: Desk, job: TuneJob, rivals: tuple[str, ...]) -> None:
     """Write the job's folder, begin, and look at it."""
     chosen = tuple((v.name, v.steps) for v in rivals_of(desk, rivals, job.target))
-    tunes.start(msgspec.structs.replace(job, rivals=chosen))
+    tunes.start(msgspec.structs.replace(typed(job, dict(st.session_state)), rivals=chosen))
+
+
+def typed(job: TuneJob, fields: dict[Any, Any]) -> TuneJob:
+    """The job with what the form's fields hold now.
+
+    A click right after typing comes with the arguments of before; the fields are up to date.
+    """
+    weights = {task.function: fields.get(f"tune_weight_{task.function}") for task in job.tasks}
+    return msgspec.structs.replace(
+        job,
+        trials=int(fields.get("tune_trials") or job.trials),
+        budget_min=fields.get("tune_minutes", job.budget_min),
+        seed=int(fields.get("tune_seed") or 0),
+        strategy=fields.get("tune_strategy") or job.strategy,
+        cost_model=fields.get("tune_model") or job.cost_model,
+        tasks=tuple(Task(t.function, weights[t.function] or t.weight) for t in job.tasks),
+    )

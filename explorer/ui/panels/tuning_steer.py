@@ -100,17 +100,16 @@ def _choice(watch: Watch, candidate: Candidate, choice: Choice) -> None:
     place = (candidate.function, candidate.design, choice.at)
     st.html(f'<p class="why">{say.inline(choice.what)}: {say.inline(choice.text)}</p>')
     part, low, high = _region(choice, f"{place}")
-    pin = Pin(*place, choice.value)
-    ban = Ban(*place, part=part, low=low, high=high)
     design = Ban(candidate.function, candidate.design)
     with st.container(horizontal=True, gap="xsmall"):
         st.button(
-            "Pin the value", key="tune_pin", on_click=_pin, args=(watch, pin),
+            "Pin the value", key="tune_pin", on_click=_pin, args=(watch, Pin(*place, choice.value)),
             help="All further candidates of this design take it.",
         )  # fmt: skip
         st.button(
-            "Ban the region", key="tune_ban", on_click=_ban, args=(watch, ban),
-            disabled=low > high, help="No further candidate of this design lies in it.",
+            "Ban the region", key="tune_ban", on_click=_ban_region,
+            args=(watch, Ban(*place, part=part), low, high),
+            help="No further candidate of this design lies in it.",
         )  # fmt: skip
         st.button(
             "Ban the design", key="tune_ban_design", on_click=_ban, args=(watch, design),
@@ -118,8 +117,8 @@ def _choice(watch: Watch, candidate: Candidate, choice: Choice) -> None:
         )  # fmt: skip
 
 
-def _region(choice: Choice, key: str) -> tuple[int | None, int, int]:
-    """The region to ban: a factor, or the value itself, from low to high."""
+def _region(choice: Choice, key: str) -> tuple[int | None, str, str]:
+    """The region to ban: which factor (None: the value itself), and the fields of its ends."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
         part: int | None = None
         value = choice.value
@@ -129,20 +128,16 @@ def _region(choice: Choice, key: str) -> tuple[int | None, int, int]:
                 key=f"tune_part_{key}_{len(value)}",
             ) or 0  # fmt: skip
             value = value[part]
-        if choice.candidates:
-            options = range(len(choice.candidates))
-            label = lambda at: str(choice.candidates[at])  # noqa: E731
-            at = value if 0 <= value < len(choice.candidates) else 0
-            low = st.selectbox("From", options, index=at, format_func=label, key=f"tune_lo_{key}",
-                               width=84)  # fmt: skip
-            high = st.selectbox("to", options, index=at, format_func=label, key=f"tune_hi_{key}",
-                                width=84)  # fmt: skip
-        else:
-            low = st.number_input("From", value=value, step=1, width=84,
-                                  key=f"tune_from_{key}_{part}_{value}")  # fmt: skip
-            high = st.number_input("to", value=value, step=1, width=84,
-                                   key=f"tune_to_{key}_{part}_{value}")  # fmt: skip
-    return part, int(low or 0), int(high or 0)
+        fields = [f"tune_{end}_{key}_{part}_{value}" for end in ("from", "to")]
+        for title, field in zip(("From", "to"), fields, strict=True):
+            if choice.candidates:
+                st.selectbox(
+                    title, range(len(choice.candidates)), index=max(value, 0), key=field, width=84,
+                    format_func=lambda at: str(choice.candidates[at]),
+                )  # fmt: skip
+            else:
+                st.number_input(title, value=value, step=1, key=field, width=84)
+    return part, fields[0], fields[1]
 
 
 def _pin(watch: Watch, pin: Pin) -> None:
@@ -151,6 +146,12 @@ def _pin(watch: Watch, pin: Pin) -> None:
 
 def _ban(watch: Watch, ban: Ban) -> None:
     change(watch, banned(draft(watch), ban))
+
+
+def _ban_region(watch: Watch, ban: Ban, low: str, high: str) -> None:
+    """Ban between what the two fields hold, either way round."""
+    ends = sorted(int(st.session_state.get(field) or 0) for field in (low, high))
+    _ban(watch, msgspec.structs.replace(ban, low=ends[0], high=ends[1]))
 
 
 def draw(desk: Desk, watch: Watch) -> None:

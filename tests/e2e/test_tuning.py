@@ -1,0 +1,138 @@
+"""A search in the page: started, followed, paused, stopped, resumed after a kill, kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from explorer.experiment import Experiment, Variant, dump
+from explorer.model.loaded import Source
+from tests.e2e.conftest import App, Server, Watched
+
+TEXT = """\
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
+         C: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid(64, 64, 64):
+        with T.sblock("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Server]:
+    """A server of its own: it is killed in the middle of a search."""
+    running = Server(tmp_path)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def page(own: Server, chromium: Browser) -> Iterator[App]:
+    watched = Watched(chromium)
+    app = App(watched.page(), own.url).open()
+    saved = Experiment(
+        title="Small", source=Source(TEXT), target="llvm", variants=(Variant("Original"),)
+    )
+    app.upload("small.experiment.json", dump(saved))
+    expect(app.page.get_by_text("Small").first).to_be_visible()
+    app.idle()
+    app.tab("Tuning")
+    yield app
+    watched.context.close()
+    assert not watched.bad, watched.bad
+
+
+def searches(app: App) -> Locator:
+    return app.page.get_by_role("grid", name="Searches").get_by_role("row")
+
+
+def count(app: App, fate: str) -> Locator:
+    return app.page.get_by_test_id(f"row-{fate}|").locator("td").nth(1)
+
+
+def tune(app: App, trials: int) -> None:
+    app.page.get_by_role("spinbutton", name="Trials").fill(str(trials))
+    app.page.keyboard.press("Tab")
+    app.idle()
+    app.button("Tune").click()
+    expect(app.button("Stop and keep")).to_be_visible()
+    expect(count(app, "measured")).not_to_have_text("0")
+
+
+def events(folder: Path, kind: str) -> list[dict[str, Any]]:
+    (path,) = folder.glob("state/tvm-schedule-explorer/tuning/*/events.jsonl")
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    return [event for event in told if event["type"] == kind]
+
+
+def test_a_small_search_runs_to_its_end_and_its_best_becomes_a_variant(
+    page: App, tmp_path: Path
+) -> None:
+    tune(page, 6)
+    expect(page.page.get_by_text("All trials are done").first).to_be_visible(timeout=240_000)
+    told = events(tmp_path, "candidate")
+    assert len({event["id"] for event in told if event.get("trial")}) == 6
+    best = min((e for e in told if e["fate"] == "measured"), key=lambda event: event["us"])
+    expect(page.page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.page.get_by_text("measured on").first).to_be_visible()
+    rows = page.page.get_by_role("grid", name="Candidates: measured").get_by_role("row")
+    rows.filter(has_text=f"#{best['id']}").click()
+    expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
+    page.page.get_by_role("slider").press("ArrowLeft")
+    expect(page.page.get_by_text(re.compile(r"^Step \d+: sch|^Step \d+: .* = sch"))).to_be_visible()
+    page.button("Make it a variant").click()
+    made = page.variant(f"tuned {best['id']}")
+    expect(made).to_have_attribute("aria-selected", "true")
+    expect(page.steps().first).to_be_visible()
+
+
+def test_a_search_is_paused_stopped_and_goes_on_after_its_server_was_killed(
+    page: App, own: Server, chromium: Browser, tmp_path: Path
+) -> None:
+    tune(page, 5000)
+    expect(searches(page)).to_contain_text(["running"])
+    page.button("Pause").click()
+    expect(page.button("Resume")).to_be_visible()
+    expect(searches(page)).to_contain_text(["paused"])
+    page.button("Resume").click()
+    expect(page.button("Pause")).to_be_visible()
+    page.button("Stop and keep").click()
+    expect(page.page.get_by_text("Stopped by you").first).to_be_visible()
+    assert [event["how"] for event in events(tmp_path, "finished")] == ["stopped"]
+    before = count(page, "sampled").inner_text()
+    page.page.get_by_role("button", name=re.compile("^Resume: .* trials left$")).click()
+    expect(count(page, "sampled")).not_to_have_text(before)
+    expect(searches(page)).to_contain_text(["running"])
+    page.page.close()
+    own.process.send_signal(signal.SIGKILL)
+    own.process.wait(20)
+    again, watched = Server(tmp_path), Watched(chromium)
+    try:
+        app = App(watched.page(), again.url).open()
+        app.tab("Tuning")
+        expect(searches(app)).to_contain_text(["killed"])
+        searches(app).first.click()
+        expect(count(app, "measured")).not_to_have_text("0")
+        before = count(app, "sampled").inner_text()
+        app.button("Resume").click()
+        expect(count(app, "sampled")).not_to_have_text(before)
+        expect(searches(app)).to_contain_text(["running"])
+        app.button("Stop and keep").click()
+        expect(app.page.get_by_text("Stopped by you").first).to_be_visible()
+    finally:
+        watched.context.close()
+        again.stop()
+    assert not watched.bad, watched.bad
+    starts = events(tmp_path, "started")
+    assert [start.get("again", False) for start in starts] == [False, True, True]
