@@ -35,7 +35,7 @@ def test_killed_at_once_and_resumed(tmp_path: Path) -> None:
     assert run(folder).how == "done"
     after = trials(folder)
     assert after[:3] == before or {e.id for e in before} <= {e.id for e in after}
-    assert sorted(each.trial for each in after) == list(range(1, 9))
+    assert len({each.trial for each in after}) == summary(folder).trials() == 8
     assert len({each.digest for each in after}) == 8  # nothing was tried twice
     assert len(database(folder)) == summary(folder).funnel()["measured"]
 

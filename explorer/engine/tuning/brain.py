@@ -42,6 +42,7 @@ class _Known:
     id: int
     gene: Gene
     features: list[float]
+    seed: bool = False
     us: float | None = None
     score: float | None = None
 
@@ -65,7 +66,6 @@ class Brain:
         self._tried: dict[int, _Known] = {}
         self._learned: list[_Known] = []
         self._digests: dict[str, int] = {}
-        self._chosen = 0
         self._fresh = 0
         self._ordered = 0
         self._trained_on = 0
@@ -88,12 +88,10 @@ class Brain:
         if made.digest in self._digests:
             return "duplicate"
         self._digests[made.digest] = id
-        known = _Known(id, made.gene, self._rows.row(made))
-        self._pool[id] = known
+        seed = made.origin.startswith("seed ")
+        self._pool[id] = _Known(id, made.gene, self._rows.row(made), seed)
         self._fresh += 1
         self._ordered = 0
-        if made.origin.startswith("seed "):
-            known.score = float("inf")
         return None
 
     def twin(self, digest: str) -> int:
@@ -110,9 +108,7 @@ class Brain:
         while len(chosen) < n and (known := self._next()) is not None:
             del self._pool[known.id]
             self._tried[known.id] = known
-            self._chosen += 1
-            score = known.score if self.rounds and known.score != float("inf") else None
-            chosen.append((known.id, score))
+            chosen.append((known.id, known.score))
         return chosen
 
     def learn(self, id: int, us: float | None) -> None:
@@ -127,6 +123,11 @@ class Brain:
     def passed_over(self) -> list[int]:
         """The candidates that could be tried and were not."""
         return sorted([*self._pool, *self._dropped])
+
+    def forgotten(self) -> list[int]:
+        """Candidates that it let go of since the last call."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
 
     # Making
 
@@ -159,13 +160,13 @@ class Brain:
     def _next(self) -> _Known | None:
         if not self._pool:
             return None
-        oldest = next(iter(self._pool.values()))
-        if self._model is None or oldest.score == float("inf"):
+        waiting = self._pool.values()
+        oldest = next((each for each in waiting if each.seed), next(iter(waiting)))
+        if self._model is None or oldest.seed:
             return oldest
-        if self._chosen < self._first or not any(k.us is not None for k in self._learned):
+        if len(self._tried) < self._first or not any(k.us is not None for k in self._learned):
             return oldest
-        first = self._chosen == self._first
-        enough = len(self._pool) >= POOL if first else self._fresh >= EACH
+        enough = self._fresh >= EACH if self.rounds else len(self._pool) >= POOL
         if not enough and self._ordered < PATIENCE:
             return None
         self._fresh = 0
@@ -179,7 +180,7 @@ class Brain:
         """Train again when there are some more results."""
         assert self._model is not None
         more = len(self._learned) - self._trained_on
-        if not more or (self.rounds and more < self._trained_on // 16):
+        if not more or (self.rounds and more < self._trained_on // 12):
             return
         self._model.train([k.features for k in self._learned], [k.us for k in self._learned])
         self._trained_on = len(self._learned)

@@ -68,12 +68,10 @@ class Finish:
             return
         rows = answer.heat.rows
         for name, row in zip(rivals, rows[len(top) :], strict=False):
-            self.ledger.tell(
-                Rival(
-                    at=time.time(), function=search.function, name=name, us=row.median_us,
-                    reason=row.reason,
+            if row.median_us is not None:
+                self.ledger.tell(
+                    Rival(at=time.time(), function=search.function, name=name, us=row.median_us)
                 )
-            )  # fmt: skip
         raced = sorted(
             zip(top, rows, strict=False), key=lambda pair: pair[1].median_us or float("inf")
         )

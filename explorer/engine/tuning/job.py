@@ -106,6 +106,8 @@ class Coordinator:
                 how, reason = "stopped", ""
             except UserError as error:
                 how, reason = "failed", str(error)
+            except OSError as error:  # no memory, no process, no room on the disk
+                how, reason = "failed", f"The system refused something: {error.strerror or error}."
             finally:
                 if self.crew is not None:
                     self.desk.close()

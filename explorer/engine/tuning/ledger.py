@@ -30,6 +30,7 @@ from explorer.engine.tuning.talk import (
 from explorer.tuning.events import Candidate, Event, Fate, Rival
 from explorer.tuning.summary import figure
 
+ENDED = "The job ended before it was tried."
 PASSED_OVER = "Others promised more until the job ended."
 
 
@@ -151,6 +152,7 @@ class Ledger:
                         "timed_out", how, made.reason
                     )
                     search.results[event.id] = event
+                    search.barren, search.last_reason = search.barren + 1, event.reason
                     self.tell(event)
             case Build() if isinstance(data, Trial):
                 self._finish(data, "timed_out", how, _lost_words("built", how))
@@ -175,9 +177,13 @@ class Ledger:
     def leave(self) -> None:
         """The job ends: say of the candidates that were never tried."""
         for search in self.searches:
-            for trial in [*search.made.values(), *search.waiting]:
-                if not trial.number:
-                    self.tell(trial.event("passed_over", "the cost model", PASSED_OVER))
+            for trial in search.made.values():
+                self.tell(trial.event("passed_over", "the cost model", PASSED_OVER))
+            flying = (each for each in self.flying if each.function == search.function)
+            for trial in (*search.waiting, *flying):
+                if not trial.rival and trial.id not in search.results:
+                    trial.number = 0
+                    self.tell(trial.event("passed_over", "the end of the job", ENDED))
 
     # Within
 

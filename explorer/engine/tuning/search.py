@@ -18,7 +18,10 @@ from explorer.tuning.summary import figure
 TRIED = ("build_failed", "timed_out", "run_failed", "wrong", "measured", "predicted")
 WANT = 8
 """Orders for candidates are fetched so many at a time."""
+FORGOTTEN = "Many others promised more."
 STEERED = "Steering was changed before it was tried."
+ENOUGH = 64
+"""No more are made while so many wait to be chosen, and the brain does not ask for more."""
 BARREN = 600
 """After so many samples in a row that come to nothing, there is nothing to find."""
 
@@ -87,6 +90,9 @@ class Search:
     tried: int = 0
     """Trials that came to an end now."""
     barren: int = 0
+    """Candidates in a row that came to nothing."""
+    hungry: bool = True
+    """The brain wants more to choose from."""
     last_reason: str = ""
     ended: str = ""
     """Why nothing more is to be found, in a sentence."""
@@ -111,12 +117,15 @@ class Search:
             if event.digest and event.fate in TRIED:
                 self.digests.setdefault(event.digest, event.id)
         self.trials = sum(1 for event in events if event.trial)
-        tried = [event for event in events if event.fate in TRIED]
+        # One that was lost while it was made has no digest, and would be lost again.
+        tried = [e for e in events if e.fate in TRIED and (e.digest or e.us is not None)]
         tried.sort(key=lambda event: (figure(event) or float("inf"), event.id))
         self.known.extend(tried)
 
     def wanted(self) -> Wanted | None:
         """What to make next; None when nothing is wanted now."""
+        if not self.hungry and len(self.made) >= ENOUGH:
+            return None
         if not self._wants and not self.ended and self.barren < BARREN:
             self._wants.extend(self.brain.wants(WANT))
         return self._wants.popleft() if self._wants else None
@@ -177,8 +186,10 @@ class Search:
 
     def choose(self, most: int) -> list[Candidate]:
         """Let the brain choose what is tried next; the events of those that are known by now."""
-        ended = []
-        for id, score in self.brain.choose(most):
+        chosen = self.brain.choose(most)
+        self.hungry = not chosen
+        ended = [self._passed_over(id) for id in self.brain.forgotten() if id in self.made]
+        for id, score in chosen:
             trial = self.made.pop(id)
             if trial.digest in self.digests:
                 ended.append(self._duplicate(trial))
@@ -187,6 +198,12 @@ class Search:
             trial.score, trial.round = score, self.brain.rounds
             self.waiting.append(trial)
         return ended
+
+    def _passed_over(self, id: int) -> Candidate:
+        self.programs.pop(id, None)
+        event = self.made.pop(id).event("passed_over", "the cost model", FORGOTTEN)
+        self.results[event.id] = event
+        return event
 
     def _duplicate(self, trial: Trial) -> Candidate:
         before = self.digests.get(trial.digest) or self.brain.twin(trial.digest)
