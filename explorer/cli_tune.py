@@ -1,28 +1,21 @@
-"""`tune`: a tuning job begun or resumed, followed to its end, and what came of it.
-
-On a terminal a line that is kept up to date; else the job's events as JSON lines and a summary.
-"""
+"""`tune`: what the options ask for made a tuning job, or a job resumed, and then followed."""
 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from explorer import cli_tune_text, tunes, workbench
+from explorer import tunes, workbench
+from explorer.cli_follow import INTERRUPTED, follow
 from explorer.cli_inputs import (
     Usage,
     check_names,
     default_names,
     experiment_of,
-    print_json,
     read_text,
     sizes_of,
 )
@@ -32,12 +25,9 @@ from explorer.experiment import Experiment
 from explorer.model.loaded import Loaded
 from explorer.model.race import HERE, Where
 from explorer.primitives import Step
-from explorer.tuning.folder import RECORDS, Folder, Reader
+from explorer.tuning.folder import RECORDS, Folder
 from explorer.tuning.job import Runner, Steering, Task, TuneJob
-from explorer.tuning.summary import Summary
 
-LOOK_S = 0.1
-INTERRUPTED = 130
 ON_RESUME = ("trials", "minutes", "without_rule", "with_rule")
 """What may be given anew when a job goes on."""
 FIXED = (
@@ -53,12 +43,15 @@ def tune(options: argparse.Namespace) -> int:
     options.json = options.lines
     workbench.start()
     path = Path(options.work_dir).absolute()
-    if options.resume:
-        _prepare_resumed(options, path)
-    else:
-        _refuse_used(path)
-        tunes.new_job(_job(options), path)
-    return _follow(path, lines=options.lines)
+    try:
+        if options.resume:
+            _prepare_resumed(options, path)
+        else:
+            _refuse_used(path)
+            tunes.new_job(_job(options), path)
+    except KeyboardInterrupt:
+        return INTERRUPTED  # nothing was begun
+    return follow(path, lines=options.lines)
 
 
 # The job
@@ -202,100 +195,3 @@ def _refuse_used(path: Path) -> None:
             "It would be changed.",
             f"Import it first: python -m explorer records {path} --import NEW",
         )
-
-
-# Following it
-
-
-def _follow(path: Path, *, lines: bool) -> int:
-    folder = Folder(path)
-    summary, reader = Summary(folder.job()), Reader(folder)
-    summary.add(reader.news())  # what an earlier process did
-    show = _Lines(summary) if lines else _Bar(summary)
-    interrupted = False
-    tunes.begin(path)
-    try:
-        with _terminated_as_interrupted():
-            while True:
-                running = tunes.running(path)
-                show.news(reader.news())
-                if not running:
-                    break
-                time.sleep(LOOK_S)
-    except KeyboardInterrupt:
-        interrupted = True
-        show.say("Stopping ...")
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it takes two seconds at most
-        try:
-            tunes.stop(path)
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        show.news(reader.news())
-    show.end(path)
-    end = summary.finished
-    if end is not None and end.how == "failed" and not summary.candidates:
-        raise UserError("The job could not be worked on.", end.reason)
-    if interrupted:
-        return INTERRUPTED
-    found = any(summary.best(task.function) for task in summary.job.tasks)
-    return 0 if found and (end is None or end.how != "failed") else 1
-
-
-class _Lines:
-    """Every event as a line of JSON, then one with the summary."""
-
-    def __init__(self, summary: Summary) -> None:
-        self._summary = summary
-
-    def news(self, events: list[Any]) -> None:
-        """Print them."""
-        self._summary.add(events)
-        for event in events:
-            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
-        sys.stdout.flush()
-
-    def say(self, words: str) -> None:
-        """For people only."""
-
-    def end(self, path: Path) -> None:
-        """Print the summary."""
-        print_json({"summary": cli_tune_text.summary(self._summary, path)}, compact=True)
-
-
-class _Bar:
-    """One line on the terminal, kept up to date; then a table."""
-
-    def __init__(self, summary: Summary) -> None:
-        self._summary = summary
-        self._shown = ""
-
-    def news(self, events: list[Any]) -> None:
-        """Bring the line up to date."""
-        self._summary.add(events)
-        self.say(cli_tune_text.progress(self._summary, time.time()))
-
-    def say(self, words: str) -> None:
-        """Put words in place of the line."""
-        if words != self._shown:
-            sys.stderr.write("\r" + words.ljust(len(self._shown)))
-            sys.stderr.flush()
-            self._shown = words
-
-    def end(self, path: Path) -> None:
-        """Leave the line and print what came of it."""
-        sys.stderr.write("\n")
-        print(cli_tune_text.report(self._summary, path))
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM stops and keeps, as Ctrl-C does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

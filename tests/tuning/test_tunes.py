@@ -154,12 +154,11 @@ def test_a_job_begins_once_and_its_end_is_told(monkeypatch: pytest.MonkeyPatch) 
     path, go, begun = tunes.new_job(JOB), threading.Event(), []
 
     def work(folder: Folder) -> Finished:
-        assert folder.control().wish == "run"
         go.wait(20)
         return Finished(1.0, "done")
 
     def begin(where: str) -> Hand:
-        begun.append(where)
+        begun.append((where, Folder(Path(where)).control().wish))
         return Hand(where, work)
 
     monkeypatch.setattr(workbench, "tune", begin)
@@ -167,7 +166,7 @@ def test_a_job_begins_once_and_its_end_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert tunes.running(path)
     tunes.pause(path)
     tunes.begin(path)
-    assert begun == [str(path)]
+    assert begun == [(str(path), "run")]
     assert Folder(path).control().wish == "run"
     go.set()
     gone(path)
