@@ -41,7 +41,8 @@ _INSTRUMENT = (
 ).split()
 _PLAIN = "-O1 -fvisibility=hidden".split()
 _GCC = (
-    "--param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 -fno-gnu-unique"
+    "--param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 -fno-gnu-unique "
+    "-fno-thread-jumps"  # which would give the lanes of a warp a copy of a place for each branch
 ).split()
 _CLANG = (
     "-mllvm -tsan-distinguish-volatile=1 -mllvm -tsan-instrument-func-entry-exit=0 "

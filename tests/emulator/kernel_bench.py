@@ -61,6 +61,7 @@ BENCHES = {
     "saxpy": Bench(whole((1000,)), lambda a: [2 * a + 1], (8,), (128,), (1000,)),
     "transpose": Bench(whole((50, 37)), lambda a: [a.T.copy()], (3, 4), (16, 16), (50, 37)),
     "block_sum": Bench(whole((1024,)), lambda a: [a.reshape(4, 256).sum(1)], (4,), (256,)),
+    "staged_sum": Bench(whole((1024,)), lambda a: [a.reshape(4, 256).sum(1)], (4,), (256,)),
     "warp_sum": Bench(whole((128,)), lambda a: [a.reshape(4, 32).sum(1)], (4,), (32,)),
     "matmul_tiled": Bench(
         both(whole((24, 24)), whole((24, 24))), _f32, (3, 3), (8, 8), (24,)

@@ -77,15 +77,19 @@ bool release_warp(int lo, int hi) {
     }
   }
   if (first) return true;
-  // Implicit convergence: the lanes that wait at one place, earliest place first.
-  uintptr_t at = ~uintptr_t(0);
-  for (int i = lo; i < hi; i++)
-    if (fibers[i].state == AT_WARP && fibers[i].op == CONVERGE) at = std::min(at, fibers[i].where);
-  if (at == ~uintptr_t(0)) return false;
+  // Implicit convergence: the lanes that wait at one place, earliest place first.  Of one line the
+  // compiler may have made several places, one for each branch that leads there.
+  for (int i = lo; i < hi; i++) {
+    Fiber &f = fibers[i];
+    if (f.state == AT_WARP && f.op == CONVERGE && (!first || f.where < first->where)) first = &f;
+  }
+  if (!first) return false;
   unsigned group = 0;
-  for (int i = lo; i < hi; i++)
-    if (fibers[i].state == AT_WARP && fibers[i].op == CONVERGE && fibers[i].where == at)
-      group |= 1u << (i - lo);
+  for (int i = lo; i < hi; i++) {
+    Fiber &f = fibers[i];
+    if (f.state != AT_WARP || f.op != CONVERGE) continue;
+    if (f.where == first->where || (f.line && f.line == first->line)) group |= 1u << (i - lo);
+  }
   uint16_t e = ++warp_epochs[size_t(lo / 32)];
   for (int i = lo; i < hi; i++)
     if (group >> (i - lo) & 1) {
