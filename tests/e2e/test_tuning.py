@@ -45,9 +45,11 @@ def page(own: Server, chromium: Browser) -> Iterator[App]:
         title="Small", source=Source(TEXT), target="llvm", variants=(Variant("Original"),)
     )
     app.upload("small.experiment.json", dump(saved))
-    expect(app.page.get_by_text("Small").first).to_be_visible()
+    expect(app.page.get_by_text("Target: llvm")).to_be_visible()
+    expect(app.tree).to_be_visible()
     app.idle()
     app.tab("Tuning")
+    expect(app.button("Tune")).to_be_visible()
     yield app
     watched.context.close()
     assert not watched.bad, watched.bad
