@@ -22,12 +22,26 @@ class Drawn:
         self._coming: set[Region] = set()
         self._waiting: dict[Region, int] = {}
         self._ticking = False
+        self._begun = False
+        self.whole = False
+        """Whether there is more than the graph on the page."""
         self.turn = 0
         """Grows with every region that is drawn."""
 
     def owed(self, desk: Desk, notice: Problem | None) -> list[Region]:
         """The regions that show another desk or notice."""
         return [r for r in REGIONS if self._shown.get(r) != content(r, desk, notice)]
+
+    def page(self) -> list[Region]:
+        """What is drawn when the page is: in a new tab the graph, which then has the rest asked for.
+
+        A browser that gets all at once shows nothing until it has rendered all.
+        """
+        self.whole, self._begun = self._begun, True
+        if self.whole:
+            return self.plan(list(REGIONS))
+        self._coming = {"graph"}
+        return ["graph"]
 
     def plan(self, regions: list[Region]) -> list[Region]:
         """The order in which these and those that were promised before will be drawn."""

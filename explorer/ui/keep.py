@@ -63,12 +63,16 @@ class Shelf:
             return None
 
     def _write(self, key: str, data: bytes) -> None:
-        """Write whole or not at all, then drop the oldest files."""
+        """Write whole or not at all; a file more drops the oldest."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, self._folder / f"{key}.json")
+        with os.fdopen(handle, "wb") as part:
+            part.write(data)
+        file = self._folder / f"{key}.json"
+        known = file.exists()
+        os.replace(name, file)
+        if known:
+            return
         files = sorted(self._folder.glob("*.json"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in files[KEPT_ON_DISK:]:
             old.unlink(missing_ok=True)

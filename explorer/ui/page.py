@@ -20,7 +20,7 @@ from explorer.ui import ask, moves, say, state, theme
 from explorer.ui import desk as desks
 from explorer.ui.components.link import link
 from explorer.ui.desk import Desk
-from explorer.ui.drawn import REGIONS, Region
+from explorer.ui.drawn import Region
 from explorer.ui.panels import (
     automatic,
     code,
@@ -58,7 +58,7 @@ def draw() -> None:
         "verdicts": _verdicts, "below": _below, "header": header.draw, "clock": clock,
     }  # fmt: skip
     places = _places()
-    for name in state.drawn().plan(list(REGIONS)):
+    for name in state.drawn().page():
         with places[name]:
             region(name, parts[name])
     _set_aside()

@@ -90,6 +90,8 @@ def draw(regions: list[Region]) -> None:
 
     A clock's last tick may come when the workbench has left the screen: there is nothing to draw.
     """
+    if not drawn().whole:
+        st.rerun()
     if screen() == "bench":
         st.rerun(drawn().plan(regions))
 

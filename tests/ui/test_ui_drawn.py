@@ -17,9 +17,20 @@ DESK = desks.start(loaded(), SOURCE, title="", target="nvidia/geforce-rtx-4090")
 def page() -> Drawn:
     """All regions drawn for `DESK`."""
     drawn = Drawn()
-    for region in drawn.plan(list(REGIONS)):
+    for region in [*drawn.page(), *drawn.page()]:
         drawn.begin(region, DESK, None)
     return drawn
+
+
+def test_a_new_page_shows_the_graph_and_asks_for_the_rest() -> None:
+    drawn = Drawn()
+    assert drawn.page() == ["graph"]
+    drawn.begin("graph", DESK, None)
+    assert not drawn.whole
+    assert drawn.missed(DESK, None)
+    assert drawn.page() == list(REGIONS)
+    assert drawn.whole
+    assert not drawn.missed(DESK, None)
 
 
 def test_a_page_that_was_drawn_owes_nothing() -> None:

@@ -31,6 +31,9 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr("sys.argv", ["app.py"])
     at = AppTest.from_file(str(APP), default_timeout=120).run()
     assert not at.exception
+    assert shown(at) == {"graph", "rest_graph"}
+    fire(at, "rest_graph", "tick", True)
+    assert not at.exception
     return at
 
 

@@ -426,7 +426,7 @@ def at_tab(page: AppTest, open_: str = "") -> AppTest:
     page.session_state["below"] = "Tuning"
     if open_:
         page.session_state[tunes.OPEN] = open_
-    page.run()
+    page.run().run()  # the first draws the graph alone
     assert not page.exception
     return page
 
