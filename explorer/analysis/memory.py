@@ -92,6 +92,10 @@ def shared_pattern(access: Access) -> SharedPattern | None:
     )
 
 
+ROUNDS = 9
+"""Rounds of a loop that are followed: a sector of eight 4-byte elements is entered and left."""
+
+
 class Reuse(msgspec.Struct, frozen=True):
     """Sectors of global memory that a warp asks for in one round of a loop body, as means.
 
@@ -104,31 +108,39 @@ class Reuse(msgspec.Struct, frozen=True):
     held: float
 
 
-def reuse(accesses: Sequence[Access]) -> Reuse | None:
+def reuse(accesses: Sequence[Access], *, loop: bool) -> Reuse | None:
     """How a warp comes back to sectors, from all accesses to one array in one loop body.
 
     Rows are pairs: an even row and, after it, the next round of the innermost loop at the same
-    place.  None when an index is unknown or no sampled lane comes here.
+    place; later rounds are taken to go on like that.  `loop` False: there is only one round.  None
+    when an index is unknown or no sampled lane comes here.
     """
-    asked = np.zeros(0)
+    rounds = ROUNDS if loop else 1
+    asked = 0.0
     parts: list[Ints] = []
     for access in accesses:
         if access.element is None:
             return None
-        pieces = _pieces(access.element * access.item_bytes, access.width_bytes, SECTOR_BYTES)
-        ordered = _sorted(pieces, access.active)
-        here = _fresh(ordered).sum(axis=1)
-        asked = here if not len(asked) else asked + here
+        first = access.element[::2]
+        step = access.element[1::2] - first
+        element = first[:, None] + step[:, None] * np.arange(rounds).reshape(1, -1, 1)
+        live = np.repeat(access.active[::2], rounds, axis=0)
+        element = element.reshape(-1, element.shape[2]) * access.item_bytes
+        ordered = _sorted(_pieces(element, access.width_bytes, SECTOR_BYTES), live)
+        asked += float(_fresh(ordered).sum(axis=1).mean())
         parts.append(ordered)
-    if not parts or not asked.any():
+    if not asked:
         return None
     each = np.sort(np.concatenate(parts, axis=1), axis=1)
-    both = np.sort(each.reshape(len(each) // 2, -1), axis=1)
     held = _fresh(each).sum(axis=1)
-    rounds = held[1::2].any()
-    fresh = _fresh(both).sum(axis=1) - held[::2] if rounds else held[::2]
-    row = slice(1, None, 2) if rounds else slice(0, None, 2)
-    return Reuse(float(asked[row].mean()), float(fresh.mean()), float(held[row].mean()))
+    fresh = float(held.mean())
+    if loop:
+        by_round = each.reshape(-1, rounds, each.shape[1])
+        both = np.concatenate([by_round[:, :-1], by_round[:, 1:]], axis=2)
+        both = np.sort(both.reshape(-1, both.shape[2]), axis=1)
+        before = held.reshape(-1, rounds)[:, :-1].reshape(-1)
+        fresh = float((_fresh(both).sum(axis=1) - before).mean())
+    return Reuse(asked, fresh, float(held.mean()))
 
 
 def matrix_wavefronts(apart_bytes: int | None, width: float) -> float:

@@ -14,13 +14,15 @@ from explorer.analysis.peaks import Gpu, gpu
 
 LAUNCH_US = 2.0
 """From the end of one kernel to the start of the next in a stream."""
+BLOCK_CLOCKS = 200.0
+"""From a block's end to the first instruction of the one that takes its place, and to its end."""
 OVERLAP = 0.1
 """The share of each other limit's time that does not hide behind the largest."""
 L1_CLOCK_BYTES = 128
 PORT_SECTORS = 2
 """Sectors a clock between an SM and the L2 cache (64 bytes)."""
 SCHEDULERS = 4
-OUTSTANDING = 32
+OUTSTANDING = 16
 """Loads of device memory that one warp has under way at once, at most."""
 LATENCY: Mapping[str, float] = {
     "device": 400.0, "l2": 200.0, "l1": 32.0, "shared": 24.0, "barrier": 20.0,
@@ -36,7 +38,7 @@ class Rates(msgspec.Struct, frozen=True):
     fp32: float
     fp16: float
     fp64: float
-    l2_bytes: float = 32.0
+    l2_bytes: float = 25.6
     int: float = 64.0
     sfu: float = 16.0
     convert: float = 64.0
@@ -45,7 +47,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 _RATES: dict[int, Rates] = {
-    60: Rates(64, 128, 32), 61: Rates(128, 2, 4), 70: Rates(64, 128, 32, 25.6),
+    60: Rates(64, 128, 32), 61: Rates(128, 2, 4), 70: Rates(64, 128, 32),
     75: Rates(64, 128, 2), 80: Rates(64, 256, 32, 47.4), 86: Rates(128, 128, 2),
     87: Rates(128, 256, 2), 89: Rates(128, 128, 2), 90: Rates(128, 256, 64, 38.8),
     100: Rates(128, 256, 64, 38.8), 120: Rates(128, 128, 2),
@@ -122,7 +124,7 @@ def times(demand: Demand, on: Gpu, arch: str) -> dict[str, float]:
         clocks["fp32"] = warps * both * WARP / rates.fp32 / parts
     clocks["l1"] = warps * demand.wavefronts
     clocks["port"] = warps * demand.fresh_sectors / PORT_SECTORS
-    clocks["chain"] = demand.chain * -(-blocks // resident)
+    clocks["chain"] = (demand.chain + BLOCK_CLOCKS) * -(-blocks // resident)
     found = {name: value / clock for name, value in clocks.items()}
     sectors = demand.blocks * demand.warps * demand.fresh_sectors
     found["l2"] = sectors * SECTOR_BYTES / (on.sms * rates.l2_bytes * clock)

@@ -155,7 +155,7 @@ class Kernel:
         self, requests: Mapping[Request, float], values: Mapping[str, int | None]
     ) -> tuple[float, float, dict[str, tuple[float, float]]]:
         """A warp's wavefronts and fresh sectors; bytes of each global array and asked of L2."""
-        wavefronts = sectors = asked = shared = passes = needed = 0.0
+        wavefronts = sectors = wanted = asked = shared = passes = needed = 0.0
         moved: dict[str, float] = defaultdict(float)
         held = self._fits_l1()
         whole = self.blocks * -(-self.threads // WARP)
@@ -179,13 +179,15 @@ class Kernel:
                 each, fresh = known.sectors, known.fresh if held else known.sectors
             wavefronts += count * max(each * SECTOR_BYTES / model.L1_CLOCK_BYTES, 1.0)
             sectors += count * fresh
+            wanted += count * each
             asked += count
             moved[self._name(request.base) or request.base] += count * fresh * whole * SECTOR_BYTES
         self.seen = {
-            "sectors_per_request": sectors / asked if asked else 0.0,
+            "sectors_per_request": wanted / asked if asked else 0.0,
             "wavefronts_per_request": passes / shared if shared else 0.0,
             "bank_conflict": passes / needed if needed else 1.0,
-            "global_sectors": sectors * whole,
+            "l1_sectors": wanted * whole,
+            "l2_sectors": sectors * whole,
             "shared_wavefronts": passes * whole,
         }
         sizes = {name: size for (name, _), a in self.asked.items() if (size := a.size_bytes)}

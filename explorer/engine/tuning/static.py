@@ -28,6 +28,8 @@ from explorer.model.target import Target
 
 VERSION = "1"
 """Part of the key under which predictions are kept: raise it when the model changes."""
+SUMMED = ("device_bytes", "l1_sectors", "l2_sectors", "shared_wavefronts")
+"""Facts of which a function has the sum over its kernels, of the others the largest."""
 OPEN_SIZE = 1024
 """A symbolic size that was given no value."""
 
@@ -114,7 +116,7 @@ def _predicted(
         for name, value in times.items():
             parts[name] += demand.launches * value
         for name, value in kernel.facts(demand, on.sms).items():
-            parts[name] = max(parts[name], value) if name != "device_bytes" else parts[name] + value
+            parts[name] = parts[name] + value if name in SUMMED else max(parts[name], value)
     parts["kernels"] = len(lowered.host.launches)
     return Prediction(
         us=total, parts={name: round(float(value), 4) for name, value in parts.items()},

@@ -30,7 +30,7 @@ DATA_CONFLICT = 8.0
 
 Kind = Literal["load", "store"]
 Place = tuple[int, int]
-"""A loop body and a window of its statements: what is near enough for L1 to remember."""
+"""A loop body (0: in no loop) and a window of its statements: what L1 is near enough to recall."""
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -70,12 +70,12 @@ class Asked:
         return [access.width_bytes for body in self.bodies.values() for access in body]
 
     def _pattern(self, width: float) -> Pattern:
-        bodies = [_merged(accesses, width) for accesses in self.bodies.values()]
-        total = sum(a.runs_per_thread for body in bodies for a in body) or 1.0
+        bodies = {at: _merged(accesses, width) for at, accesses in self.bodies.items()}
+        total = sum(a.runs_per_thread for body in bodies.values() for a in body) or 1.0
         sectors = fresh = held = wavefronts = needed = 0.0
         guessed = False
-        for body in bodies:
-            again = None if self.shared else reuse(body)
+        for (loop, _), body in bodies.items():
+            again = None if self.shared else reuse(body, loop=loop > 0)
             share = again.fresh / again.asked if again is not None and again.asked else 1.0
             held = max(held, again.held if again is not None else 0.0)
             for access in body:
@@ -108,17 +108,18 @@ def _sectors(access: Access) -> float:
 
 
 def _merged(accesses: list[Access], width: float) -> list[Access]:
-    """Accesses that lie in one aligned piece of `width` bytes as one."""
+    """Accesses of one place, or in one aligned piece of `width` bytes, as one."""
     found: dict[bytes, Access] = {}
     for number, access in enumerate(accesses):
         lanes = int(width) // access.item_bytes
-        if access.element is None or lanes <= access.lanes:
-            found[str(number).encode()] = access
-            continue
-        start = access.element // lanes * lanes
-        at = start.tobytes() + access.active.tobytes()
-        if at not in found:
-            found[at] = replace(access, element=start, lanes=lanes)
+        at = str(number).encode()
+        if access.element is not None:
+            if lanes > access.lanes:
+                start = access.element // lanes * lanes
+                access = replace(access, element=start, lanes=lanes)
+            assert access.element is not None
+            at = access.element.tobytes() + access.active.tobytes()
+        found.setdefault(at, access)
     return list(found.values())
 
 
