@@ -3,10 +3,11 @@
     python bench/tuning.py [--target llvm|static] [--trials 32] [--seeds 1] [--size 128]
 
 Both tune one float32 matmul for the same target, with the same number of trials and the same seed,
-one after the other on this machine, with TVM imported.  Stock gets its own defaults: local builder, local runner,
-XGBoost, evolutionary search.  With `static` neither has a device: stock gets a builder and a runner
-in its own process (no imports, the best case for it) whose times are our predictions.  Ours
-includes the check of the best candidates.  Processor seconds tell what a loaded machine's clock hides.
+one after the other on this machine, with TVM imported.  Stock gets its own defaults: local builder,
+local runner, XGBoost, evolutionary search.  With `static` neither has a device: stock has a builder
+and a runner in its own process (no imports, the best case for it) whose times are our predictions.
+Ours includes the check of the best candidates.  Processor seconds show what the clock of a loaded
+machine hides.
 """
 
 from __future__ import annotations
@@ -88,9 +89,7 @@ def main() -> int:
     best = [compared(*what, one, other) for one, other in zip(ours, stock, strict=True)]
     load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores"
     print(f"matmul {given.size}³ float32, {target.tag}, {given.trials} trials, {load}")
-    print(
-        "| seed | way | trials a minute | search only | first result s | valid | best, relative |"
-    )
+    print("| seed | way | trials a minute | CPU s a trial | first result s | valid | best |")
     print("|--:|---|--:|--:|--:|--:|--:|")
     for seed in range(given.seeds):
         for name, each, ratio in (("ours", ours[seed], "1"), ("stock", stock[seed], best[seed])):
