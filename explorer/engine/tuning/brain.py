@@ -66,6 +66,8 @@ class Brain:
         self._tried: dict[int, _Known] = {}
         self._learned: list[_Known] = []
         self._digests: dict[str, int] = {}
+        self._valid: dict[int, tuple[int, int]] = {}
+        """Of a design: candidates that could be tried, and that were made (and one of each)."""
         self._fresh = 0
         self._ordered = 0
         self._trained_on = 0
@@ -83,6 +85,8 @@ class Brain:
 
     def take(self, id: int, made: Made) -> Fate | None:
         """A candidate was made; how it ends, or None when it may be tried."""
+        valid, all_made = self._valid.get(made.gene.design, (1, 1))
+        self._valid[made.gene.design] = valid + (not made.fate), all_made + 1
         if made.fate:
             return "banned" if made.fate == "banned" else "rejected"
         if made.digest in self._digests:
@@ -137,10 +141,15 @@ class Brain:
     def _order(self) -> Wanted:
         parents = self._parents() if self._evolves and self._random.random() >= FRESH else []
         if not parents:
-            return Wanted(seed=self._number(), design=self._random.choice(self._open))
+            return Wanted(seed=self._number(), design=self._design())
         shares = [PARENTS - rank for rank in range(len(parents))]
         parent = self._random.choices(parents, shares)[0]
         return Wanted(seed=self._number(), parent=parent.gene, parent_id=parent.id)
+
+    def _design(self) -> int:
+        """One at random, seldom one whose samples are nearly all refused."""
+        made = [self._valid.get(design, (1, 1)) for design in self._open]
+        return self._random.choices(self._open, [valid / count for valid, count in made])[0]
 
     def _parents(self) -> list[_Known]:
         """The best candidates of one kind, best first: tried ones, or such that look good."""
