@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
 import msgspec
 
 from explorer import workbench
 from explorer.analysis.extents import evaluate
+from explorer.comparison import PARALLEL
 from explorer.errors import SizeError, UserError
 from explorer.experiment import Variant
 from explorer.model.analysis import Analysis
@@ -148,7 +150,7 @@ def history(
 def ablation(
     source: Source, steps: tuple[Step, ...], target: str, sizes: dict[str, int], *,
     function: str = "", where: Where = HERE, method: Method = USUAL,
-    on_news: Callable[[Race], None] | None = None,
+    on_news: Callable[[Race | Ablation], None] | None = None,
 ) -> Ablation:  # fmt: skip
     """The recipe raced without each of its steps, and the shortest that keeps KEPT of its speed.
 
@@ -183,17 +185,33 @@ def ablation(
         )  # fmt: skip
     name = "" if heat is None else heat.function
     if not any(each.verdict for each in worths):
-        return Ablation(
-            function=name, race=race, static=_static(source, steps, target, sizes),
-            steps=tuple(
-                msgspec.structs.replace(
-                    each, static=_static(source, without[each.step].steps, target, sizes)
-                )
-                for each in worths
-            ),
-        )  # fmt: skip
+        return _figures(source, steps, worths, without, target, sizes, name, race, on_news)
     shortest, kept = _shortest(source, steps, worths, raced)
     return Ablation(function=name, steps=tuple(worths), shortest=shortest, kept=kept, race=race)
+
+
+def _figures(
+    source: Source, steps: tuple[Step, ...], worths: list[StepWorth], without: list[Variant],
+    target: str, sizes: dict[str, int], function: str, race: Race,
+    on_news: Callable[[Race | Ablation], None] | None,
+) -> Ablation:  # fmt: skip
+    """Static figures of the whole recipe and of it without each step, told as they come.
+
+    What `on_news` raises ends it.
+    """
+    recipes = [steps, *(variant.steps for variant in without)]
+    pool = ThreadPoolExecutor(PARALLEL)
+    try:
+        found = pool.map(lambda recipe: _static(source, recipe, target, sizes), recipes)
+        so_far = Ablation(function=function, steps=(), static=next(found), race=race, final=False)
+        for worth, static in zip(worths, found, strict=True):
+            if on_news is not None:
+                on_news(so_far)
+            done = (*so_far.steps, msgspec.structs.replace(worth, static=static))
+            so_far = msgspec.structs.replace(so_far, steps=done)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return msgspec.structs.replace(so_far, final=True)
 
 
 def _applying(source: Source, steps: tuple[Step, ...], out: set[int]) -> tuple[int, ...]:

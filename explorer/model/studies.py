@@ -81,7 +81,8 @@ class Ablation(msgspec.Struct, frozen=True, kw_only=True):
     """What each step is worth.
 
     `shortest` are the steps (0-based) of the shortest recipe found that keeps `kept` of the speed;
-    None where nothing could be timed.  `static` is the whole recipe's.
+    None where nothing could be timed.  `static` is the whole recipe's.  While figures are still
+    being made, `final` is False and only the first steps are there.
     """
 
     function: str
@@ -90,3 +91,4 @@ class Ablation(msgspec.Struct, frozen=True, kw_only=True):
     kept: float | None = None
     static: Static | None = None
     race: Race
+    final: bool = True

@@ -23,7 +23,7 @@ from explorer.ui.background import bug
 from explorer.worker.client import Job, WorkerBug, noting
 
 Kind = Literal["race", "sweep", "history", "ablation"]
-News = Race | Sweep
+News = Race | Sweep | Ablation
 Answer = Race | Sweep | History | Ablation
 KEPT = 256
 """Studies, and variants with figures, that are remembered."""
@@ -121,6 +121,8 @@ class Study:
 
     def _news(self, news: News) -> None:
         if self._stopped:
+            if isinstance(news, Ablation):  # asked for on this side: nobody else would stop it
+                raise CancelledError
             return
         self.latest = news
 

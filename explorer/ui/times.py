@@ -37,7 +37,7 @@ def span(row: Row) -> str:
 
 def on_page(text: str) -> str:
     """A sentence that asks for a remote GPU, with where the page takes its address."""
-    return text.replace(REMOTE, f"{REMOTE} in the form of the Timing tab")
+    return text.replace(REMOTE, f'{REMOTE} ("Use a remote GPU…" opens its form)')
 
 
 def provenance(place: Provenance, library: str = "") -> str:

@@ -104,7 +104,7 @@ def test_rows_without_a_gpu_name_the_form_and_no_option_of_the_command_line() ->
     assert isinstance(refusal, Refusal)
     row = msgspec.structs.replace(NOT, reason=refusal.sentence())
     shown = times.heat_html(msgspec.structs.replace(HEAT, rows=(row,), winner=""))
-    assert "in the form of the Timing tab" in shown
+    assert "Use a remote GPU…&quot; opens its form" in shown
     assert "--rpc" not in shown
     assert "--rpc HOST:PORT" in with_options(refusal.sentence())
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.errors import Refusal
 from explorer.model.race import Heat, Race
-from explorer.model.studies import Sweep
+from explorer.model.studies import Ablation, Sweep
 from explorer.ui import ask, say, state, times
 from explorer.ui.desk import Desk
 from explorer.ui.panels import timing_charts, timing_setup, timing_studies
@@ -65,7 +65,7 @@ def _race(desk: Desk, entry: Entry, refused: Refusal | None, study: Study | None
         timing_setup.ways_out(desk, entry.where.runner)
     elif not running:
         st.button(
-            "Start the race", type="primary", key="time_start", on_click=state.begin,
+            "Start the race", type="primary", key="time_start", on_click=timing_setup.begin,
             args=("race", entry),
         )  # fmt: skip
     if study is not None and (running or refused is None or _same(study.entry, entry)):
@@ -113,6 +113,9 @@ def _so_far(study: Study) -> str:
     latest, budget = study.latest, study.entry.method.budget_s
     if isinstance(latest, Sweep):
         return f"{len(latest.points)} of {len(study.entry.values)} sizes are timed."
+    if isinstance(latest, Ablation):
+        steps = len(study.entry.variants[0].steps)
+        return f"Figures of the compiler without each step: {len(latest.steps)} of {steps}."
     if latest is None:
         return "Building the variants and the reference, waiting for the device…"
     rounds = max((row.rounds for heat in latest.heats for row in heat.rows), default=0)

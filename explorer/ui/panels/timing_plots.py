@@ -17,6 +17,7 @@ from explorer.ui.times import heat_title, micros, provenance, size_title, span
 HEIGHT = 320
 ROW = 34
 _SIDES = ("middle right", "middle left", "top center", "bottom center")
+_BELOW = ("bottom right", "bottom center", "bottom left")
 """Where names stand at their points, in turn: equal kernels lie on one another."""
 
 
@@ -91,11 +92,16 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
         some = [spot for spot in spots if spot.measured == measured]
         if not some:
             continue
+        sides = _SIDES if measured else _BELOW  # a bound lies on the roof's line
         figure.add_scatter(
             x=[spot.intensity for spot in some], y=[spot.gflops for spot in some], name=name,
             mode="markers+text", text=[label(spot.variant) for spot in some],
-            textposition=[_SIDES[at % len(_SIDES)] for at in range(len(some))],
-            marker={"size": 11, "symbol": "circle" if measured else "circle-open"},
+            textposition=[
+                sides[at % len(sides)] for at in range(len(some))
+            ],
+            marker={
+                "size": 11, "symbol": "circle" if measured else "circle-open", "line": {"width": 2},
+            },
             customdata=[hover_lines(spot.about) for spot in some],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import streamlit as st
 
 from explorer import workbench
@@ -12,7 +13,7 @@ from explorer.runners import RUNNERS
 from explorer.ui import desk as desks
 from explorer.ui import say, state
 from explorer.ui.desk import Desk
-from explorer.ui.races import Entry
+from explorer.ui.races import Entry, Kind
 
 REMOTE = "rpc"
 BUDGETS_S = [1, 2, 5, 10, 20, 60]
@@ -93,7 +94,7 @@ def ways_out(desk: Desk, runner: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if runner != REMOTE:
             st.button(
-                "Use a remote GPU…", key="time_remote", on_click=_use_runner, args=(REMOTE,),
+                "Use a remote GPU…", key="time_remote", on_click=_use_remote, args=(_usual(desk),),
                 help="Over TVM RPC: a machine with a GPU runs and times the kernels.",
             )  # fmt: skip
         if desk.experiment.target != "llvm":
@@ -106,21 +107,31 @@ def ways_out(desk: Desk, runner: str) -> None:
 
 def _runner(desk: Desk) -> str:
     labels = workbench.runners()
-    usual = "llvm" if workbench.target(desk.experiment.target).kind == "llvm" else "local_cuda"
+    usual = _usual(desk)
     names = sorted(labels, key=lambda name: (name != usual, name == REMOTE))
     found = st.selectbox(
-        "Where", names, format_func=labels.__getitem__, width=250, key="time_runner",
-        persist_state="session",
+        "Where", names, format_func=labels.__getitem__, width=250,
+        key=_runner_key(usual), persist_state="session",
     )  # fmt: skip
     return found or usual
 
 
-def _use_runner(name: str) -> None:
-    st.session_state["time_runner"] = name
+def _usual(desk: Desk) -> str:
+    """The runner that suits the target."""
+    return "llvm" if workbench.target(desk.experiment.target).kind == "llvm" else "local_cuda"
+
+
+def _runner_key(usual: str) -> str:
+    """Where the choice is kept: a choice for GPUs is none for processors."""
+    return "time_runner" if usual == "local_cuda" else f"time_runner_{usual}"
+
+
+def _use_remote(usual: str) -> None:
+    st.session_state[_runner_key(usual)] = REMOTE
 
 
 def _use_llvm() -> None:
-    st.session_state["time_runner"] = "llvm"
+    st.session_state[_runner_key("llvm")] = "llvm"
     state.do(desks.set_target, "llvm")
 
 
@@ -160,9 +171,36 @@ def remote() -> Where:
         st.code("python -m tvm.exec.rpc_server --host 127.0.0.1 --port 9090", language="bash")
         say.note("Here, a tunnel to it:")
         st.code("ssh -L 9090:127.0.0.1:9090 user@gpu-machine", language="bash")
+    return _where(by, address, key, triple, number, again)
+
+
+def begin(kind: Kind, entry: Entry) -> None:
+    """A button's callback: start a race or study of what the controls say by now.
+
+    A text that was typed right before the click is newer than the page that made the button.
+    """
+    if entry.where.runner == REMOTE:
+        now = st.session_state
+        by = now.get("time_by", "server")
+        where = _where(
+            by, now.get(f"time_at_{by}", entry.where.tracker or entry.where.server),
+            now.get("time_key", entry.where.key), now.get("time_triple", ""),
+            now.get("time_gpu", 0), now.get("time_again", False),
+        )  # fmt: skip
+        if unreachable(where) is not None:
+            return  # the page says so
+        entry = msgspec.structs.replace(entry, where=where)
+    state.begin(kind, entry)
+
+
+def _where(
+    by: str | None, address: str | None, key: str | None, triple: str | None, number: float | None,
+    again: bool | None,
+) -> Where:  # fmt: skip
+    """What the form of a remote device says."""
     address = (address or "").strip()
     return Where(
         runner=REMOTE, server=address if by == "server" else "",
-        tracker=address if by == "tracker" else "", key=key.strip(),
+        tracker=address if by == "tracker" else "", key=(key or "").strip() * (by == "tracker"),
         host_triple=(triple or "").strip(), device=int(number or 0), again=bool(again),
     )  # fmt: skip

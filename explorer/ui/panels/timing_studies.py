@@ -14,7 +14,7 @@ from explorer.model.race import Race
 from explorer.model.studies import Ablation, History, Sweep, SweepPoint
 from explorer.ui import say, state, times
 from explorer.ui.desk import Desk
-from explorer.ui.panels import timing_charts, timing_plots
+from explorer.ui.panels import timing_charts, timing_plots, timing_setup
 from explorer.ui.races import Entry, Kind, Study
 from explorer.ui.words import table_html
 
@@ -113,7 +113,7 @@ def _start(label: str, kind: Kind, entry: Entry, refused: Refusal | None) -> Non
     st.button(
         label, key=f"time_start_{kind}", disabled=busy or refused is not None,
         help=say.plain(refused.sentence()) if refused is not None else None,
-        on_click=state.begin, args=(kind, entry),
+        on_click=timing_setup.begin, args=(kind, entry),
     )  # fmt: skip
 
 
@@ -202,6 +202,8 @@ def _steps(study: Study) -> None:
         st.html(ablation_html(answer))
         if answer.shortest is not None and answer.kept is not None:
             say.verdicts(shortest(answer))
+    elif isinstance(study.latest, Ablation):
+        st.html(ablation_html(study.latest))
     elif isinstance(study.latest, Race) and study.active:
         for heat in study.latest.heats:
             st.html(times.heat_html(heat))
