@@ -80,8 +80,7 @@ def variant_of(options: argparse.Namespace) -> tuple[Experiment, Variant]:
     if options.tuned:
         variant = Variant(*tuned(options.tuned, experiment.source, options.func))
     elif text:
-        found = workbench.read_schedule(experiment.source, text, ())
-        variant = Variant(name, workbench.steps_of(found))
+        variant = Variant(name, workbench.schedule_steps(experiment.source, text))
     elif name in known or name == ORIGINAL:
         variant = Variant(name, known[name].steps if name in known else ())
     else:

@@ -150,10 +150,8 @@ def _seeds(
     check_names(options.start, known)
     named: list[Named] = [(n, known.get(n) or make(question, n).steps) for n in options.start]
     for file in options.schedule:
-        proposal = workbench.read_schedule(question.source, read_text(file), ())
-        if proposal.refusal is not None:
-            raise UserError.of(proposal.refusal)
-        named.append((Path(file).stem, workbench.steps_of(proposal)))
+        steps = workbench.schedule_steps(question.source, read_text(file))
+        named.append((Path(file).stem, steps))
     seeds = []
     for name, steps in named:
         mine = [

@@ -90,10 +90,7 @@ def make(question: Question, name: str) -> Made:
             return Made(steps)
     for schedule, text in question.schedules:
         if schedule == name:
-            proposal = workbench.read_schedule(question.source, text, ())
-            if proposal.refusal is not None:
-                raise UserError.of(proposal.refusal)
-            return Made(workbench.steps_of(proposal))
+            return Made(workbench.schedule_steps(question.source, text))
     if name == ORIGINAL:
         return Made()
     proposal = workbench.propose(question.source, (), name, question.target, question.function)

@@ -74,6 +74,17 @@ def read_schedule(source: Source, text: str, steps: Steps) -> Proposal:
     return client.ask("read_schedule", Proposal, source, text, steps, timeout_s=STRATEGY_TIMEOUT_S)
 
 
+def schedule_steps(source: Source, text: str) -> Steps:
+    """The steps of a schedule file that applies as a whole.
+
+    Raises ScheduleTextError, and StepRefused for the first line that does not apply.
+    """
+    found = read_schedule(source, text, ())
+    if found.refusal is not None:
+        raise UserError.of(found.refusal)
+    return steps_of(found)
+
+
 def steps_of(proposal: Proposal) -> Steps:
     """The steps of a proposal as values."""
     found: Steps = msgspec.convert(proposal.steps, tuple[AnyStep, ...])
@@ -325,6 +336,7 @@ __all__ = [
     "UserError", "analyse", "bind_plans", "build", "can_time", "candidate", "check",
     "compile_check", "cure", "export", "export_experiment", "findings", "import_records",
     "open_source", "propose", "race", "read_record", "read_schedule", "records", "refused",
-    "resolve", "rules", "runners", "start", "steps_of", "strategies", "target", "targets",
+    "resolve", "rules", "runners", "schedule_steps", "start", "steps_of", "strategies", "target",
+    "targets",
     "tools", "tune", "view",
 ]  # fmt: skip

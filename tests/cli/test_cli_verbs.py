@@ -123,6 +123,21 @@ def test_what_can_not_be_exported_is_a_sentence(capsys: pytest.CaptureFixture[st
     assert "There is no CUDA source to save." in capsys.readouterr().err
 
 
+def test_a_schedule_that_is_refused_half_way_is_not_exported(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    schedule, out = tmp_path / "sched.py", tmp_path / "out.py"
+    schedule.write_text(
+        "def schedule(sch):\n"
+        '    i, j, k = sch.get_loops(sch.get_sblock("C"))\n'
+        '    sch.bind(i, "blockIdx.x")\n'
+        "    sch.fuse(i, j)\n"
+    )
+    assert main(["export", case("10"), "--schedule", str(schedule), "-o", str(out)]) == 1
+    assert "line 4: i is bound or annotated." in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_an_experiment_file_is_a_module_with_its_own_variants(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
