@@ -33,7 +33,7 @@ class Drawn:
         return [r for r in REGIONS if self._shown.get(r) != content(r, desk, notice)]
 
     def page(self) -> list[Region]:
-        """What is drawn when the page is: in a new tab the graph, which then has the rest asked for.
+        """What is drawn with the page: in a new tab the graph, which then has the rest asked for.
 
         A browser that gets all at once shows nothing until it has rendered all.
         """

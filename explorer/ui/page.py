@@ -61,12 +61,11 @@ def draw() -> None:
     for name in state.drawn().page():
         with places[name]:
             region(name, parts[name])
-    _set_aside()
 
 
 @st.cache_resource(show_spinner=False)
-def _set_aside() -> None:
-    """Keep what is loaded by now out of garbage collection, once for the whole server.
+def _set_aside(tab: str) -> None:
+    """Keep what the page has loaded out of garbage collection, once for each tab of the server.
 
     Streamlit collects after every run.  Going through all modules again takes it 40 to 80 ms each
     time, and nothing is sent meanwhile.
@@ -189,11 +188,13 @@ def _below(desk: Desk) -> bool:
         "Source": lambda: source.draw(desk),
     }
     waits = False
-    tabs = st.tabs(list(draws), key="below", on_change="rerun")
-    for tab, part in zip(tabs, draws.values(), strict=True):
+    # Its own request: without one, a tick of the clock that comes with the click would replace it.
+    tabs = st.tabs(list(draws), key="below", on_change=state.draw, args=(["below"],))
+    for tab, (title, part) in zip(tabs, draws.items(), strict=True):
         if tab.open:
             with tab:
                 waits = bool(part()) or waits
+            _set_aside(title)
     return waits
 
 
