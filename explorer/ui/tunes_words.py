@@ -191,6 +191,8 @@ def check_of(summary: Summary, candidate: Candidate) -> Badge:
     checked = summary.checked.get(candidate.id)
     if checked is not None:
         return check_badge(checked.check)
+    if candidate.origin == "imported":
+        return Badge("not checked", "calm", "Its time is from another run, as its record says.")
     if candidate.fate == "measured":
         return Badge(
             "outputs agree", "calm", "Compared with the reference when it was timed. "

@@ -34,7 +34,7 @@ def draw(desk: Desk) -> None:
     path = tunes.shown(known)
     st.html(f"<style>{_sheet()}</style>")
     opened: tuple[Watch, str] | None = None
-    left, right = st.columns([1, 3.4], gap="medium")
+    left, right = st.columns([1.2, 3.4], gap="medium")
     with left:
         active = any(each.state in tunes.ACTIVE for each in known)
         st.fragment(_list, run_every=POLL_S if active else None)(path)

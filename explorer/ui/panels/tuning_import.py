@@ -112,7 +112,7 @@ def _records(desk: Desk, path: Path, found: Records) -> None:
     at = st.session_state.get("tune_record")
     picktable(
         rows(found), key="tune_records", label="Records", on_pick=chosen, group=str(path),
-        head=("", "Time", "Function", "Target"), selected=str(at), height=HEIGHT,
+        head=("", "Time", "Function", "Target"), selected=str(at), height=HEIGHT, wide=2,
         empty="No record could be read.",
     )  # fmt: skip
     if len(found.records) > ROWS:

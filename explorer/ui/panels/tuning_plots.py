@@ -51,9 +51,10 @@ def convergence(summary: Summary, function: str) -> go.Figure:
             hovertemplate="best after trial %{x}: %{y:.4g} µs<extra></extra>",
         )  # fmt: skip
     end = max([each.trial for each in shown], default=1) * 1.03 + 1
+    start = 0 if all(each.trial for each in shown) else -0.05 * end  # imported: before the first
     values = [figure(each) or 0.0 for each in shown] + _rivals(found, summary, function, end)
     found.update_layout(
-        xaxis={"title": "trial", "range": [0, end]},
+        xaxis={"title": "trial", "range": [start, end]},
         yaxis={"title": f"{what}, µs", **log_axis(_ends(values))},
         showlegend=True, uirevision=function,
     )  # fmt: skip

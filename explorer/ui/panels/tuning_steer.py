@@ -76,7 +76,7 @@ def decisions(watch: Watch, candidate: Candidate) -> None:
     design = watch.summary.designs.get((candidate.function, candidate.design))
     found = words.choices(candidate, design)
     if not found:
-        say.note("It has no decisions: nothing was sampled to make it.")
+        say.note("No decisions are known for it, so there is none to pin or to ban.")
         return
     key = f"tune_decision_{watch.path}_{candidate.id}"
 
