@@ -41,12 +41,17 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 class Traffic(msgspec.Struct, frozen=True, kw_only=True):
     """Of a function: sectors of global memory and wavefronts of shared memory in one call.
 
-    `verdict` is the check's status.
+    `clocks` is what the busiest of `SMS` SMs needs for its share at two sectors or one wavefront a
+    clock, `verdict` the check's status.
     """
 
     sectors: float
     wavefronts: float
+    clocks: float
     verdict: str
+
+
+SMS = 128
 
 
 def count(original: ir.IRModule, scheduled: ir.IRModule, name: str, target: Target) -> Traffic:
@@ -74,6 +79,10 @@ def count(original: ir.IRModule, scheduled: ir.IRModule, name: str, target: Targ
     return Traffic(
         sectors=sum(blocks[k] * c.sectors / c.blocks for k, c in kernels.items()),
         wavefronts=sum(blocks[k] * c.wavefronts / c.blocks for k, c in kernels.items()),
+        clocks=sum(
+            -(-blocks[k] // SMS) * (c.sectors / 2 + c.wavefronts) / c.blocks
+            for k, c in kernels.items()
+        ),
         verdict=verdict,
     )
 

@@ -16,7 +16,9 @@ from explorer.analysis import limits as gpu_limits
 from explorer.analysis import prediction as model
 from explorer.analysis.compiled import ptx_by_kernel, resources
 from explorer.analysis.limits import limits_of
-from explorer.engine import disk_cache, nvrtc
+from explorer.engine import disk_cache, nvrtc, unbound
+from explorer.engine.extract import nest_of
+from explorer.engine.failures import sentence
 from explorer.engine.host_code import Launch
 from explorer.engine.lanes import Env, single
 from explorer.engine.lower import Lowered, lower
@@ -72,6 +74,7 @@ def predict(
     if kept is not None:
         return kept
     try:
+        _lowered(lowered, scheduled, function)
         made = _predicted(lowered, target, values, assumed)
     except Refused as refused:
         made = Prediction(us=None, refused=str(refused), by=refused.by)
@@ -80,18 +83,25 @@ def predict(
     return made
 
 
+def _lowered(lowered: Lowered, scheduled: ir.IRModule, function: str) -> None:
+    """Raises Refused unless all of it became kernels."""
+    launched = lowered.host is not None and bool(lowered.host.launches)
+    if lowered.failure is None and launched and lowered.host and not lowered.host.touched:
+        return
+    nest = nest_of(scheduled, scheduled.script(show_meta=False))
+    about = next(each for each in nest.functions if each.name == function)
+    if lowered.failure is not None:
+        raise Refused("lowering", sentence(about, lowered.failure))
+    if lowered.host is None or not launched:
+        raise Refused("lowering", unbound.no_kernel(about).reason)
+    raise Refused("lowering", unbound.partly_on_host(about, lowered.host.touched).reason)
+
+
 def _predicted(
     lowered: Lowered, target: Target, sizes: Mapping[str, int], assumed: set[str]
 ) -> Prediction:
-    if lowered.failure is not None or lowered.host is None:
-        last = str(lowered.failure or "It has no code").strip().splitlines()[-1]
-        raise Refused("lowering", f"TVM can't lower it: {last.rstrip('.')}.")
-    if not lowered.host.launches:
-        raise Refused("lowering", "It has no kernel: nothing of it runs on the GPU.")
-    if lowered.host.touched:
-        names = ", ".join(lowered.host.touched)
-        raise Refused("lowering", f"Its host code itself touches {names}, which lies on the GPU.")
     host = Env(1, sizes)
+    assert lowered.host is not None
     for launch in lowered.host.launches:
         _launchable(launch, host, target)
     arch = _compiled_for(target.arch, assumed)
