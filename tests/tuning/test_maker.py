@@ -94,7 +94,7 @@ def test_where_nothing_can_change_a_sample_is_taken() -> None:
 def test_features_describe_the_program() -> None:
     space = space_of(matmul())
     one, other = sampled(space, 0), sampled(space, 2, 5)
-    assert len(one.features) == len(other.features) == 328
+    assert len(one.features) == len(other.features) == 164
     assert one.features != other.features
 
 

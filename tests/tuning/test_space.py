@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 
+import msgspec
 import pytest
 import tvm_ffi
 from tvm import s_tir
 
 from explorer.engine.load import module
 from explorer.engine.tuning.orders import Gene
-from explorer.engine.tuning.space import Rejected, digest
+from explorer.engine.tuning.space import Rejected, Space, digest
 from explorer.errors import UserError
 from explorer.model.loaded import Source
 from explorer.model.refs import BlockRef, LoopRef
 from explorer.primitives import STEPS
-from explorer.tuning.job import Steering
+from explorer.tuning.job import Pin, Steering
 from tests.tuning.spaces import GPU, HEAD, matmul, same, softmax, space_of, transpose
 
 C = BlockRef("C")
@@ -156,7 +157,7 @@ def test_what_cant_be_tuned_is_said(text: str, sentence: str) -> None:
 
 
 def test_a_function_that_is_not_there() -> None:
-    with pytest.raises(UserError, match="no function other.* main"):
+    with pytest.raises(UserError, match=r"no function other.* main"):
         space_of(matmul(), function="other")
 
 
@@ -178,7 +179,7 @@ def test_a_space_without_decisions_is_one_program() -> None:
 def gpu_tile(i: tuple[int, ...], j: tuple[int, ...], k: tuple[int, ...]) -> Gene:
     """A candidate of the first design of a 128 × 128 × 128 matmul."""
     space = space_of(matmul(), GPU)
-    values = dict(space.gene_of(0, space.sample(0, 1).trace).decisions)
+    values = dict(space.decided(0, space.sample(0, 1).trace))
     tiles = [each.at for each in space.designs[0].decisions if each.parts]
     values |= dict(zip(tiles, (i, j, k), strict=True))
     choices = [each.at for each in space.designs[0].decisions if not each.parts]
@@ -210,6 +211,31 @@ def test_which_limit_of_the_gpu_is_broken(
     with pytest.raises(Rejected, match=re.escape(sentence)) as refused:
         space_of(matmul(), GPU).schedule(0, gene.decisions)
     assert refused.value.by == "VerifyGPUCode"
+
+
+def threads_of(space: Space, seed: int) -> int:
+    """Threads of a block of a sample of the first design."""
+    program = space.sample(0, seed).mod.script()
+    (extent,) = {int(n) for n in re.findall(r'binding\((\d+), thread="threadIdx.x"\)', program)}
+    return extent
+
+
+def test_samples_for_a_gpu_have_threads_as_their_design_asks() -> None:
+    space = space_of(matmul(96, 112, 60), GPU)
+    counts = {threads_of(space, seed) for seed in range(1, 10**9, 10**8)}
+    assert all(32 <= count <= 1024 for count in counts)
+    assert len(counts) > 3
+
+
+def test_pinned_tiles_count_among_the_threads() -> None:
+    at = space_of(matmul(), GPU).designs[0].decisions[0].at
+    pin = Pin("main", 0, at, (4, 1, 32, 1, 1))
+    space = space_of(matmul(), GPU, steering=Steering(pins=(pin,)))
+    counts = {threads_of(space, seed) for seed in range(1, 10**9, 2 * 10**8)}
+    assert all(count % 32 == 0 and count <= 1024 for count in counts)
+    few = Steering(pins=(msgspec.structs.replace(pin, value=(128, 1, 1, 1, 1)),))
+    assert threads_of(space_of(matmul(16, 16, 16), GPU), 1) in (32, 64, 128, 256)
+    assert 32 <= threads_of(space_of(matmul(), GPU, steering=few), 1) <= 128
 
 
 def test_every_refusal_of_the_gpu_verifier_has_a_figure() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+_MOST = 60
+"""The logarithm of the largest number that is told from larger ones."""
+
 
 def folded(rows: npt.NDArray[np.float64]) -> list[float]:
-    """The largest of each feature, and the sum over stores, both on TVM's logarithmic scale."""
+    """Each feature summed over the stores, on TVM's logarithmic scale; [] without a store."""
     if not len(rows):
         return []
-    total = np.log2(np.sum(np.exp2(np.clip(rows, 0, 60)) - 1, axis=0) + 1)
-    return [round(float(value), 3) for value in (*rows.max(axis=0), *total)]
+    total = np.log2(np.sum(np.exp2(np.clip(rows, 0, _MOST)) - 1, axis=0) + 1)
+    return [round(float(value), 3) for value in total]

@@ -37,7 +37,7 @@ def make(space: Space, wanted: Wanted) -> Made:
         else:
             gene = Gene(gene.design)
             sch = space.sample(gene.design, wanted.seed)
-        gene = space.gene_of(gene.design, sch.trace)
+        gene = Gene(gene.design, space.decided(gene.design, sch.trace), gene.trace)
     except Rejected as refused:
         return _refused(refused, gene, origin)
     reason = space.rudder.off_pin(gene)

@@ -16,7 +16,7 @@ Matrix = npt.NDArray[np.float32]
 WORST = 1.0
 """A candidate that failed counts as this much slower (in log) than the slowest that ran."""
 _SETTINGS = {
-    "objective": "reg:squarederror", "tree_method": "exact", "max_depth": 6, "eta": 0.2,
+    "objective": "reg:squarederror", "tree_method": "exact", "max_depth": 4, "eta": 0.2,
     "min_child_weight": 0, "subsample": 0.9, "colsample_bytree": 0.5, "nthread": 1,
     "verbosity": 0,
 }  # fmt: skip
@@ -54,7 +54,12 @@ class CostModel:
 
 
 class Rows:
-    """Candidates as rows of numbers: features of the program, its design and its decisions.
+    """Candidates as rows of numbers: its design and decisions, then features of the program.
+
+    Decisions say more where tiles matter most, features where blocks move or several loop nests
+    count: with 24 to 96 measured samples of a matmul the rank correlation was 0.50 to 0.59 with
+    features alone, 0.55 to 0.66 with decisions alone and 0.51 to 0.65 with both; with 14 of a
+    softmax 0.34, 0 and 0.31.
 
     A decision of the same meaning has the same columns in all designs: the logarithm of each
     factor of a tile and of the products of the inner ones, the number of a choice.

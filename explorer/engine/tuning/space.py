@@ -27,6 +27,7 @@ from explorer.engine.tuning.refusals import why, wrong_threads
 from explorer.engine.tuning.rules import Rules
 from explorer.engine.tuning.seeds import seed_of
 from explorer.engine.tuning.steering import Rudder
+from explorer.engine.tuning.threads import Threads
 from explorer.engine.tuning.words import decisions_of
 from explorer.errors import UserError
 from explorer.model.target import Target
@@ -80,8 +81,9 @@ class Space:
         self._rules = Rules(self.workload, self.target, rules.without_rules, rules.with_rules)
         self.rules = self._rules.names
         self._features = ms.feature_extractor.PerStoreFeature()
-        self._traces: dict[int, s_tir.Trace] = {}
+        self._instructions: dict[int, list[Any]] = {}
         self._sampled: dict[int, tuple[int, ...]] = {}
+        self._threads: dict[int, Threads] = {}
         self.designs = self._designs(known)
         self.rudder = Rudder(function, self.steering, self.designs)
 
@@ -95,8 +97,10 @@ class Space:
 
     def sample(self, design: int, seed: int) -> s_tir.Schedule:
         """A design with decisions at random, but for pinned ones.  Raises Rejected."""
-        pinned = Gene(design, self.rudder.pinned(design))
-        return self._apply(design, self._with(pinned), seed)
+        pinned = self.rudder.pinned(design)
+        threads = self._threads.get(design)
+        fixed = (threads.draw(seed, pinned) if threads else ()) or pinned
+        return self._apply(design, self._with(Gene(design, fixed)), seed)
 
     def replay(self, gene: Gene) -> s_tir.Schedule:
         """A candidate before postprocessing.  Raises Rejected."""
@@ -155,14 +159,19 @@ class Space:
         """TVM's mutators with how often each should be used."""
         return self._rules.mutators
 
-    def gene_of(self, design: int, trace: s_tir.Trace) -> Gene:
-        """The decisions of a trace of a design, and its JSON where more than these was changed."""
-        own, instructions = self._traces[design].insts, trace.insts
-        decisions = tuple(
+    def decided(self, design: int, trace: s_tir.Trace) -> Decisions:
+        """The decisions of a trace of a design, as far as it goes."""
+        instructions = list(trace.insts)
+        return tuple(
             (at, value_of(trace.get_decision(instructions[at])))
             for at in self._sampled[design] if at < len(instructions)
         )  # fmt: skip
-        if all(a.same_as(b) for a, b in zip(own, instructions, strict=False)):
+
+    def gene_of(self, design: int, trace: s_tir.Trace) -> Gene:
+        """What makes a trace of a design: its JSON too where more than decisions was changed."""
+        decisions = self.decided(design, trace)
+        own = self._instructions[design]
+        if all(a.same_as(b) for a, b in zip(own, trace.insts, strict=False)):
             return Gene(design, decisions)
         data = plain(trace.as_json(True))
         if data[0] == json.loads(self._text[design])[0]:
@@ -197,6 +206,9 @@ class Space:
             number = number_of.setdefault(text, max(self._text, default=-1) + 1)
             self._text[number] = text
             self._keep(number, trace)
+            if self.target.kind.name == "cuda":
+                example = self.decided(number, trace)
+                self._threads[number] = Threads(json.loads(text)[0], example)
             words = ", ".join(self._rules.made(trace))
             designs[number] = Design(
                 function=self.function, number=number, trace=text, rule=words,
@@ -211,7 +223,7 @@ class Space:
         return tuple(designs[number] for number in sorted(designs))
 
     def _keep(self, number: int, trace: s_tir.Trace) -> None:
-        self._traces[number] = trace
+        self._instructions[number] = list(trace.insts)
         self._sampled[number] = tuple(
             at for at, each in enumerate(trace.insts) if each.kind.name.startswith("Sample")
         )
@@ -224,10 +236,10 @@ class Space:
 
     def _changes(self, number: int) -> bool:
         """A design says more than where blocks are."""
-        return any(not e.kind.name.startswith("Get") for e in self._traces[number].insts)
+        return any(not e.kind.name.startswith("Get") for e in self._instructions[number])
 
     def _with(self, gene: Gene) -> s_tir.Trace:
-        instructions = self._traces[gene.design].insts
+        instructions = self._instructions[gene.design]
         chosen = {
             instructions[at]: list(value) if isinstance(value, tuple) else value
             for at, value in gene.decisions
@@ -242,7 +254,7 @@ class Space:
         try:
             trace.apply_to_schedule(sch, True)
         except TVM_REFUSES as failure:
-            gene = self.gene_of(design, sch.trace)
+            gene = Gene(design, self.decided(design, sch.trace))
             raise Rejected("the decisions", last_line(str(failure)), gene) from failure
         return sch
 
