@@ -64,7 +64,10 @@ def ablation(options: argparse.Namespace) -> int:
         experiment.source, variant.steps, experiment.target, experiment.sizes,
         function=options.func, where=where, method=method,
     )  # fmt: skip
-    return _told(options, ablation_report(experiment.target, variant.name, found), ablation_text)
+    why = studies.whole_reason(found.race)
+    return _told(
+        options, ablation_report(experiment.target, variant.name, found, why), ablation_text
+    )
 
 
 def _told(options: argparse.Namespace, report: R, text: Callable[[R], str]) -> int:
@@ -106,14 +109,16 @@ def ablation_text(made: AblationReport) -> str:
     """What every step is worth, or the compiler's figures without it."""
     head = f"{made.function} of {made.variant}, target {made.target}"
     if made.static is not None:
-        reason = next((each.reason for each in made.steps if each.reason), "")
         rows: list[tuple[str, ...]] = [
             ("without", "registers", "shared bytes", "instructions", "occupancy", "bound us", ""),
             ("nothing", *_static(made.static), ""),
         ]
-        rows += [(_without(each.step, each.also), *_static(each.static), each.line)
-                 for each in made.steps]  # fmt: skip
-        note = f"Not timed, figures of the compiler. {reason}".strip()
+        rows += [
+            (_without(each.step, each.also), *_static(each.static),
+             each.line if each.static is not None else f"{each.line}: {each.reason}")
+            for each in made.steps
+        ]  # fmt: skip
+        note = f"Not timed, figures of the compiler. {made.reason}".strip()
         return "\n".join([head, cli_text.table(rows), note])
     rows = [("without", "takes", "whole recipe against that", "")]
     rows += [

@@ -214,6 +214,12 @@ def _figures(
     return msgspec.structs.replace(so_far, final=True)
 
 
+def whole_reason(race: Race) -> str:
+    """Why the whole recipe of an ablation has no time, "" when it has one."""
+    rows = (heat.row(WHOLE) for heat in race.heats)
+    return next((row.reason for row in rows if row is not None), "")
+
+
 def _applying(source: Source, steps: tuple[Step, ...], out: set[int]) -> tuple[int, ...]:
     """The steps left without those of `out`, and without those that no longer apply then."""
     left = tuple(at for at in range(len(steps)) if at not in out)

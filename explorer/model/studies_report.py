@@ -84,6 +84,8 @@ class AblationReport(msgspec.Struct, frozen=True, kw_only=True):
     kept: float | None
     static: Static | None
     provenance: Provenance | None
+    reason: str
+    """Why the whole recipe has no time, "" when it has one."""
 
 
 def sweep_report(target: str, names: tuple[str, ...], found: Sweep) -> SweepReport:
@@ -114,13 +116,14 @@ def history_report(target: str, variant: str, found: History) -> HistoryReport:
     )  # fmt: skip
 
 
-def ablation_report(target: str, variant: str, found: Ablation) -> AblationReport:
-    """An ablation as it is reported."""
+def ablation_report(target: str, variant: str, found: Ablation, reason: str) -> AblationReport:
+    """An ablation as it is reported; `reason` is why the whole recipe has no time."""
     heat = _heat(found.race, found.function)
     return AblationReport(
         target=target, variant=variant, function=found.function, kept=found.kept,
         shortest=None if found.shortest is None else tuple(at + 1 for at in found.shortest),
         static=found.static, provenance=None if heat is None else heat.place,
+        reason=with_options(reason),
         steps=tuple(
             WorthReport(
                 step=each.step + 1, line=each.line, also=tuple(at + 1 for at in each.also),

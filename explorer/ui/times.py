@@ -92,7 +92,20 @@ def heat_html(heat: Heat, changed: frozenset[str] = frozenset()) -> str:
     head = [HEAD[at] for at in kept]
     if not timed:
         head[1] = "Time"
-    return table_html(head, [[cells[at] for at in kept] for cells in rows], caption(heat))
+    return placed_html(head, [[cells[at] for at in kept] for cells in rows], heat)
+
+
+def placed_html(head: list[str], rows: list[list[str]], heat: Heat | None) -> str:
+    """A table with where its figures are from, and how they were got folded away."""
+    if heat is None:
+        return table_html(head, rows, "No function is timed.")
+    shown = table_html(head, rows, caption(heat))
+    how = [text for text in (heat.place.method, heat.roof and bound_words(heat.roof)) if text]
+    if not how:
+        return shown
+    lines = "".join(f"<div>{html.escape(text)}</div>" for text in how)
+    folded = f"<details><summary>How it was timed</summary>{lines}</details></caption>"
+    return shown.replace("</caption>", folded, 1)
 
 
 def bound_words(roof: Roof) -> str:
@@ -107,12 +120,11 @@ def bound_words(roof: Roof) -> str:
 
 
 def caption(heat: Heat) -> str:
-    """Where and how the figures of a table came about."""
+    """Where the figures of a table are from, and what disturbed them."""
     place = heat.place
     parts = [heat_title(heat), f"target {place.target}"]
     parts += [", ".join(f"{name} = {value}" for name, value in place.sizes.items())]
-    parts += ["" if heat.final else "still running", place.method, *place.notes]
-    parts += [] if heat.roof is None else [bound_words(heat.roof)]
+    parts += ["" if heat.final else "still running", *place.notes]
     return " · ".join(part for part in parts if part)
 
 
@@ -135,7 +147,7 @@ def _cells(row: Row, heat: Heat, changed: bool) -> list[str]:
         name, f'<span title="{place}">{html.escape(span(row))}</span>',
         "" if row.spread is None else f"{row.spread:.1%}", _runs(row),
         _rate(row.gflops), _rate(row.gbs),
-        "" if row.bound_share is None else f"{row.bound_share:.0%}",
+        "" if row.bound_share is None else _share(row.bound_share),
         badge_html(Badge(text, tone, row.check.detail)), bound,
     ]  # fmt: skip
 
@@ -143,6 +155,10 @@ def _cells(row: Row, heat: Heat, changed: bool) -> list[str]:
 def _runs(row: Row) -> str:
     aside = f", {row.set_aside} rounds set aside" if row.set_aside else ""
     return html.escape(f"{row.runs} in {row.rounds} rounds{aside}")
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if value >= 0.1 else f"{100 * value:.2g}%"
 
 
 def _rate(value: float | None) -> str:

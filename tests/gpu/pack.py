@@ -12,36 +12,59 @@ import sys
 import tarfile
 from pathlib import Path
 
-PACKAGES = ("tvm", "tvm_ffi", "msgspec", "numpy", "ml_dtypes", "psutil", "tornado", "cloudpickle")
 BIG = "libtvm_compiler.so"
+PARTS: dict[str, tuple[str, ...]] = {
+    "part-0": ("tvm",),
+    "part-1": (
+        "tvm", "tvm_ffi", "msgspec", "numpy", "ml_dtypes", "psutil", "tornado", "cloudpickle",
+    ),
+    "part-2": ("cuda", "nvidia"),
+}  # fmt: skip
+"""Packages by archive.  The first has TVM's largest library alone; the last what compiles CUDA
+text: without NVRTC (or an nvcc over there) no kernel can be made ready for the GPU."""
+LEFT_OUT = ("nccl", "__pycache__")
 PART_BYTES = 63 << 20
 
 
 def pack(out: Path) -> int:
-    """Two archives: the compiler's library, and everything else.  Returns an exit code."""
+    """An archive for each part.  Returns an exit code."""
     out.mkdir(parents=True, exist_ok=True)
-    parts = [out / "part-0.tar.xz", out / "part-1.tar.xz"]
-    with _archive(parts[0]) as big, _archive(parts[1]) as rest:
-        for name in PACKAGES:
-            spec = importlib.util.find_spec(name)
-            if spec is None or spec.origin is None:
-                print(f"{name} is not installed here", file=sys.stderr)
-                return 1
-            root = Path(spec.origin).parent
-            places = [
-                root,
-                *root.parent.glob(f"{name}.libs"),
-                *root.parent.glob(f"{name.replace('tvm', 'apache_tvm')}-*.dist-info"),
-            ]
-            for place in places:
-                for path in sorted(p for p in place.rglob("*") if p.is_file()):
-                    if "__pycache__" not in path.parts:
-                        target = big if path.name == BIG else rest
-                        target.add(path, str(path.relative_to(root.parent)))
-    sizes = [part.stat().st_size for part in parts]
-    for part, size in zip(parts, sizes, strict=True):
-        print(f"{part}: {size / (1 << 20):.1f} MiB")
+    sizes = []
+    for part, packages in PARTS.items():
+        path = out / f"{part}.tar.xz"
+        with _archive(path) as archive:
+            for name in packages:
+                folders = _folders(name)
+                if not folders:
+                    print(f"{name} is not installed here", file=sys.stderr)
+                    return 1
+                for folder in folders:
+                    _add(archive, folder, big=part == "part-0")
+        sizes.append(path.stat().st_size)
+        print(f"{path}: {sizes[-1] / (1 << 20):.1f} MiB", flush=True)
     return 0 if max(sizes) <= PART_BYTES else 1
+
+
+def _folders(name: str) -> list[Path]:
+    """The folders of an installed package, with the libraries and the record of its wheel."""
+    spec = importlib.util.find_spec(name)
+    roots = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    found = []
+    for root in roots:
+        wheel = name.replace("tvm", "apache_tvm")
+        found += [
+            root,
+            *root.parent.glob(f"{name}.libs"),
+            *root.parent.glob(f"{wheel}-*.dist-info"),
+        ]
+    return found
+
+
+def _add(archive: tarfile.TarFile, folder: Path, *, big: bool) -> None:
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        inside = path.relative_to(folder.parent)
+        if not set(inside.parts) & set(LEFT_OUT) and (path.name == BIG) == big:
+            archive.add(path, str(inside))
 
 
 def unpack(out: Path, folder: Path) -> int:

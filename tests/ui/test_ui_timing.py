@@ -18,7 +18,15 @@ from explorer.model.loaded import Source
 from explorer.model.options import with_options
 from explorer.model.race import Heat, Method, Provenance, Race, Roof, Row, Verdict, Where
 from explorer.model.result import Check
-from explorer.model.studies import Ablation, History, StepTime, StepWorth, Sweep, SweepPoint
+from explorer.model.studies import (
+    Ablation,
+    History,
+    Static,
+    StepTime,
+    StepWorth,
+    Sweep,
+    SweepPoint,
+)
 from explorer.model.target import Target
 from explorer.runners import chosen, local_cuda
 from explorer.ui import races as race_store
@@ -294,3 +302,38 @@ def test_the_tab_without_a_device_says_so_and_offers_ways_out(
     page.button(key="time_llvm").click().run()
     assert page.session_state["desk"].experiment.target == "llvm"
     assert page.button(key="time_start")
+
+
+def test_an_ablation_without_a_device_has_figures_bounds_and_reasons() -> None:
+    whole = Row(variant="whole recipe", status="not_measured", reason="No CUDA device.")
+    race = Race(heats=(msgspec.structs.replace(HEAT, rows=(whole,), verdicts=()),))
+    static = Static(registers=32, shared_bytes=4096, instructions=99, occupancy=0.5, bound_us=0.25)
+    steps = (
+        StepWorth(step=0, line="sch.unroll(i)", static=static, reason="No CUDA device."),
+        StepWorth(step=1, line="sch.bind(i)", reason="Not built. No kernel."),
+    )
+    found = Ablation(function="main", steps=steps, static=static, race=race)
+    shown = timing_studies.ablation_html(found)
+    assert "Not timed, figures of the compiler. No CUDA device." in shown
+    assert shown.count("≥ 0.2500 µs") == 2
+    assert "Not built. No kernel." in shown
+    assert shown.count("No CUDA device.") == 1  # in the caption, not in each row
+    assert "How it was timed" in timing_studies.history_html(
+        History(function="main", steps=(), race=RACE)
+    )
+
+
+def test_what_was_typed_right_before_the_click_is_what_is_raced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Entry] = []
+    monkeypatch.setattr(timing_setup.state, "begin", lambda kind, entry: begun.append(entry))
+    typed = {"time_by": "tracker", "time_at_tracker": " 127.0.0.1:7 ", "time_key": "k"}
+    monkeypatch.setattr(timing_setup.st, "session_state", typed)
+    old = Where(runner="rpc", server="127.0.0.1:9090")
+    timing_setup.begin("race", msgspec.structs.replace(ENTRY, where=old))
+    assert begun[0].where == Where(runner="rpc", tracker="127.0.0.1:7", key="k")
+    typed["time_key"] = ""
+    timing_setup.begin("race", msgspec.structs.replace(ENTRY, where=old))
+    timing_setup.begin("race", ENTRY)
+    assert [entry.where.runner for entry in begun] == ["rpc", ""]

@@ -210,6 +210,7 @@ def ablation(found: Ablation) -> go.Figure:
     )  # fmt: skip
     figure.add_vline(x=1, line_dash="dot", line_width=1)
     figure.update_layout(
+        bargap=0.5,
         xaxis={"title": "times as long without the step (1: worth nothing)"},
         yaxis={"autorange": "reversed", "type": "category"},
     )

@@ -50,7 +50,8 @@ def draw(desk: Desk) -> tuple[Entry, Refusal | None]:
             "processor, PyTorch and CuPy on a GPU. None is required.",
         )  # fmt: skip
         picked = st.pills(
-            "Variants", names, selection_mode="multi", default=names, key=f"time_{len(names)}",
+            "Variants", names, selection_mode="multi", default=names,
+            key="time_variants " + "\n".join(names),
             format_func=say.plain, persist_state="session",
         )  # fmt: skip
     where = remote() if runner == REMOTE else Where(runner=runner)

@@ -10,8 +10,9 @@ import streamlit as st
 
 from explorer.errors import Refusal, SizeError, UserError
 from explorer.experiment import Variant
-from explorer.model.race import Race
-from explorer.model.studies import Ablation, History, Sweep, SweepPoint
+from explorer.model.race import Heat, Race
+from explorer.model.studies import Ablation, History, Static, Sweep, SweepPoint
+from explorer.studies import whole_reason
 from explorer.ui import say, state, times
 from explorer.ui.desk import Desk
 from explorer.ui.panels import timing_charts, timing_plots, timing_setup
@@ -159,10 +160,9 @@ def sweep_html(found: Sweep) -> str:
     ]  # fmt: skip
     heat = next((heat for point in found.points for heat in point.race.heats), None)
     title = times.size_title(found.name)
-    return table_html(
-        [title, "Fastest", "Medians, 95 % interval", "Does not divide"], rows,
-        times.caption(heat) if heat is not None else "",
-    )  # fmt: skip
+    return times.placed_html(
+        [title, "Fastest", "Medians, 95 % interval", "Does not divide"], rows, heat
+    )
 
 
 def _who(point: SweepPoint) -> str:
@@ -171,10 +171,10 @@ def _who(point: SweepPoint) -> str:
         return ""
     if heat.winner:
         return heat.winner
-    timed = [row for row in heat.rows if row.status == "measured"]
+    timed = [row for row in heat.rows if row.status == "measured" and not row.library]
     if len(timed) > 1:
         return "no winner: noise could turn it"
-    return "only one was timed" if timed else "nothing was timed"
+    return "only one variant was timed" if timed else "nothing was timed"
 
 
 def _steps(study: Study) -> None:
@@ -232,42 +232,42 @@ def history_html(found: History) -> str:
                          else times.on_page(each.reason)),
              html.escape(each.change.words if each.change else "")]
         )  # fmt: skip
-    return table_html(
-        ["Step", "", "Median, 95 % interval", "Against the step before"],
-        rows,
-        _caption(found.race),
-    )
+    head = ["Step", "", "Median, 95 % interval", "Against the step before"]
+    return times.placed_html(head, rows, _heat(found.race))
 
 
 def ablation_html(found: Ablation) -> str:
     """Every step with what it is worth, or the static figures without it."""
     static = found.static is not None
-    rows = []
+    head, rows = ["Step left out", "", "With it go"], []
+    if found.static is not None:
+        rows.append(["none", "the whole recipe", "", *_figures(found.static), ""])
     for each in found.steps:
         also = ", ".join(str(at + 1) for at in each.also)
         cells = [str(each.step + 1), f"<code>{html.escape(each.line)}</code>", also]
-        if each.static is not None:
-            s = each.static
-            occupancy = "" if s.occupancy is None else f"{s.occupancy:.0%}"
-            cells += [str(s.registers), str(s.shared_bytes), str(s.instructions), occupancy]
-        elif static:
-            cells += [""] * 4
+        reason = html.escape(times.on_page(each.reason))
+        if static:
+            cells += _figures(each.static) if each.static is not None else [""] * 5
+            cells.append("" if each.static is not None else reason)
         else:
-            words = each.verdict.words if each.verdict else times.on_page(each.reason)
-            cells.append(html.escape(f"whole recipe: {words}" if each.verdict else words))
+            words = f"whole recipe: {each.verdict.words}" if each.verdict else ""
+            cells.append(html.escape(words) or reason)
         rows.append(cells)
-    head = ["Step left out", "", "With it go"]
-    if found.static is not None:
-        whole = found.static
-        rows.insert(0, ["none", "the whole recipe", "", str(whole.registers),
-                        str(whole.shared_bytes), str(whole.instructions),
-                        "" if whole.occupancy is None else f"{whole.occupancy:.0%}"])  # fmt: skip
-        head += ["Registers", "Shared bytes", "Instructions", "Occupancy, at most"]
-        reason = next((each.reason for each in found.steps if each.reason), "")
-        reason = times.on_page(reason)
-        return table_html(head, rows, f"Not timed, figures of the compiler. {reason}".strip())
-    return table_html([*head, "Worth"], rows, _caption(found.race))
+    if not static:
+        return times.placed_html([*head, "Worth"], rows, _heat(found.race))
+    head += ["Registers", "Shared bytes", "Instructions", "Occupancy, at most", "Bound", ""]
+    reason = times.on_page(whole_reason(found.race))
+    return table_html(head, rows, f"Not timed, figures of the compiler. {reason}".strip())
 
 
-def _caption(race: Race) -> str:
-    return times.caption(race.heats[0]) if race.heats else "No function is timed."
+def _figures(found: Static) -> list[str]:
+    """What is known of a recipe without running it."""
+    occupancy = "" if found.occupancy is None else f"{found.occupancy:.0%}"
+    bound = "" if found.bound_us is None else f"≥ {times.micros(found.bound_us)}"
+    return [
+        str(found.registers), str(found.shared_bytes), str(found.instructions), occupancy, bound,
+    ]  # fmt: skip
+
+
+def _heat(race: Race) -> Heat | None:
+    return next(iter(race.heats), None)
