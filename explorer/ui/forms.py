@@ -44,7 +44,7 @@ def step_form(offer: Offer, function: Function, node: Node, key: str, on_send: S
     def send() -> None:
         on_send({f.name: _value(f, function, node, key) for f, _ in open_fields(offer)})
 
-    with st.form(key, border=True):
+    with st.form(key, border=False):
         st.markdown(f"**{say.plain(offer.label.rstrip('…'))}**")
         for field, default in required:
             _widget(field, default, function, node, key)

@@ -58,7 +58,10 @@ def draw() -> None:
         "verdicts": _verdicts, "below": _below, "header": header.draw, "clock": clock,
     }  # fmt: skip
     places = _places()
-    for name in state.drawn().page():
+    names = state.drawn().page()
+    if not state.drawn().whole:
+        places["header"].html('<div class="soon"></div>')
+    for name in names:
         with places[name]:
             region(name, parts[name])
 

@@ -30,9 +30,14 @@ def region(name: Region, part: Callable[[Desk], bool]) -> None:
         drawn.begin(name, desk, state.notice())
         drawn.waits(name, asked if part(desk) else None)
         if drawn.missed(desk, state.notice()):
-            pulse(key=f"rest_{name}", turn=drawn.turn, on_tick=state.redraw)
+            st.fragment(_ask_for_rest)(name, drawn.turn)
 
     st.fragment(draw, key=name)()
+
+
+def _ask_for_rest(name: Region, turn: int) -> None:
+    """Have the browser ask for what is behind, once it shows what was drawn with this."""
+    pulse(key=f"rest_{name}", turn=turn, on_tick=state.redraw)
 
 
 def clock(_: Desk) -> bool:

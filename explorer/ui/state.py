@@ -79,21 +79,24 @@ def made(move: Callable[..., Desk], *args: Any) -> None:
 
 def redraw() -> None:
     """In a callback: draw the regions that show something else by now."""
-    now = desk()
-    late = drawn().owed(now, notice()) if now is not None else []
-    if late or drawn().unheard:
-        draw(late)
+    if _late() or drawn().unheard:
+        draw([])
 
 
 def draw(regions: list[Region]) -> None:
-    """In a callback: draw these regions, and the clock, in one run and nothing else.
+    """In a callback: draw these regions and those that are behind, in one run and nothing else.
 
     A clock's last tick may come when the workbench has left the screen: there is nothing to draw.
     """
     if not drawn().whole:
         st.rerun()
     if screen() == "bench":
-        st.rerun(drawn().plan(regions))
+        st.rerun(drawn().plan([*regions, *_late()]))
+
+
+def _late() -> list[Region]:
+    now = desk()
+    return drawn().owed(now, notice()) if now is not None else []
 
 
 def drawn() -> Drawn:
