@@ -47,7 +47,10 @@ def alone(out: Path) -> Iterator[None]:
     """
     with out.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:  # not by closing: a process forked meanwhile has the file open, too
+            fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def run_to(command: list[str], out: Path, timeout_s: float) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from explorer.emulator import compiler as cc
-from explorer.engine.isolate import isolated
+from explorer.emulator import kept
 
 COMPILER = """#!/bin/sh
 echo "$@" >> "$CALLS"
@@ -37,21 +39,41 @@ def fake(folder: Path, text: str = COMPILER) -> cc.Compiler:
 
 def test_processes_and_threads_prepare_once(calls: Path, tmp_path: Path) -> None:
     compiler = fake(tmp_path)
-
-    def process() -> int:
-        cc.prepare(compiler)
-        return os.getpid()
-
-    with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(isolated, process, int, 60) for _ in range(2)]
-        jobs += [pool.submit(cc.prepare, compiler) for _ in range(2)]
-        for job in jobs:
+    code = (
+        "import sys; from explorer.emulator import compiler as cc; "
+        "cc.prepare(cc.Compiler((sys.argv[1],), 'gcc', 'one'))"
+    )
+    others = [subprocess.Popen([sys.executable, "-c", code, compiler.command[0]]) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        for job in [pool.submit(cc.prepare, compiler) for _ in range(2)]:
             job.result()
+    assert [other.wait(60) for other in others] == [0, 0]
     done = calls.read_text().splitlines()
     assert sum("c++-header" in line for line in done) == 2
     assert sum("runtime.cc" in line for line in done) == 1
     assert sum("-shared" in line for line in done) == 1
     assert len(done) == 4
+
+
+def test_a_process_forked_meanwhile_holds_nothing(calls: Path, tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    with kept.alone(out):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(write)
+            os.read(read, 1)  # until the other end closes
+            os._exit(0)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_take, out).result(30)
+    os.close(write)
+    os.close(read)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def _take(out: Path) -> None:
+    with kept.alone(out):
+        pass
 
 
 def test_another_version_prepares_again(calls: Path, tmp_path: Path) -> None:
