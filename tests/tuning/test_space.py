@@ -26,9 +26,12 @@ C = BlockRef("C")
 def test_a_matmul_on_llvm_has_tiles_and_a_limit_of_unrolling() -> None:
     space = space_of(matmul(96, 64, 80))
     assert [design.number for design in space.designs] == [0, 1, 2]
-    assert {design.rule for design in space.designs} == {
-        "MultiLevelTiling, ParallelizeVectorizeUnroll"
-    }
+    rules = "MultiLevelTiling, ParallelizeVectorizeUnroll"
+    assert [design.rule for design in space.designs] == [
+        f"{rules}: cache_write of C, C_global at j_1",
+        f"{rules}: cache_write of C, C_global at j_0",
+        f"{rules}: plain",
+    ]
     whats = [decision.what for decision in space.designs[0].decisions]
     assert whats == [
         "tile of i in block C", "tile of j in block C", "tile of k in block C",
@@ -165,6 +168,34 @@ def test_nothing_left_to_decide() -> None:
     none = Steering(without_rules=("ParallelizeVectorizeUnroll", "AddRFactor", "MultiLevelTiling"))
     with pytest.raises(UserError, match="nothing left to decide in main"):
         space_of(matmul(), steering=none)
+
+
+IN_PLACE = f"""{HEAD}    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.sblock("A"):
+                v = T.axis.spatial(64, i)
+                A[v] = A[v] * T.float32(2)
+"""
+
+
+def test_what_the_rules_cant_move_is_said() -> None:
+    with pytest.raises(UserError, match=r"can't work on main\. A block updates what"):
+        space_of(IN_PLACE, GPU)
+
+
+def test_a_pipeline_that_does_not_fit_is_explained() -> None:
+    space = space_of(matmul(), GPU)
+    reasons = set()
+    for seed in range(1, 10**6, 10**5):
+        try:
+            space.postprocess(space.sample(1, seed))
+        except Rejected as refused:
+            reasons.add(refused.reason)
+    assert (
+        "The rule made a software pipeline of 3 parts, and the loop has 4 with these tiles."
+        in reasons
+    )
 
 
 def test_a_space_without_decisions_is_one_program() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from tvm import error, ir, s_tir, tirx, transform
@@ -20,6 +21,30 @@ _SAYS_NO = {
     "RewriteTensorize": "The inner block does not fit the tensor instruction.",
     "RewriteLayout": "The layout of a constant input can't be changed to fit.",
 }
+_SAID = (
+    (r"pipeline_stages.size\(\) == original_order.size\(\) \((\d+) vs\. (\d+)\)",
+     "The rule made a software pipeline of {0} parts, and the loop has {1} with these tiles."),
+    (r"No matched reducer",
+     "Threads can't share a reduction whose start value and operation TVM does not know."),
+    (r"'fuse' requires at least 1 loop",
+     "A block has no loop left to bind: its loops are bound, parallel or hold other blocks."),
+    (r"(?i)reduction block vars|complete block|reduction block",
+     "A block updates what it reads, or adds up without T.init: TVM can't move it."),
+    (r"^\s*(\w*Error:?)?\s*$",
+     "A block writes at places that depend on data, in place, or is opaque: TVM can't move it."),
+)  # fmt: skip
+"""What TVM says while it works on a schedule, and what it means."""
+
+
+def said(failure: Exception) -> str:
+    """What TVM raised, in one sentence."""
+    text = str(failure)
+    for pattern, sentence in _SAID:
+        if found := re.search(pattern, text):
+            return sentence.format(*found.groups())
+    return re.sub(r"^(Check failed: .*? is false: |Check failed: )", "", last_line(text))
+
+
 MAX_VECTOR_BYTES = 16
 """What VerifyGPUCode allows one load or store on every GPU."""
 
@@ -97,7 +122,7 @@ def _over_limit(mod: ir.IRModule, target: TvmTarget) -> str:
     try:
         lowered = _LOWER(mod)
     except (error.InternalError, s_tir.ScheduleError, ValueError, TypeError) as failure:
-        return f"TVM can't lower it: {last_line(str(failure))}"
+        return said(failure)
     attrs = target.attrs
     limits = {
         "max_threads_per_block": int(attrs["max_threads_per_block"]),

@@ -11,24 +11,24 @@ import json
 import os
 from typing import Any
 
+import msgspec
 import tvm_ffi
 from tvm import error, ir, s_tir, tirx
 from tvm.s_tir import meta_schedule as ms
 from tvm.s_tir.meta_schedule import _ffi_api
 from tvm.target import Target as TvmTarget
 
-from explorer.engine.failures import last_line
 from explorer.engine.lower import called
 from explorer.engine.setting import symbols_of
 from explorer.engine.targets import tvm_target
 from explorer.engine.trace import plain
 from explorer.engine.tuning.orders import Decisions, Gene, Value
-from explorer.engine.tuning.refusals import why, wrong_threads
+from explorer.engine.tuning.refusals import said, why, wrong_threads
 from explorer.engine.tuning.rules import Rules
 from explorer.engine.tuning.seeds import seed_of
 from explorer.engine.tuning.steering import Rudder
 from explorer.engine.tuning.threads import Threads
-from explorer.engine.tuning.words import decisions_of
+from explorer.engine.tuning.words import distinct, told
 from explorer.errors import UserError
 from explorer.model.target import Target
 from explorer.tuning.events import Design
@@ -110,7 +110,7 @@ class Space:
         try:
             s_tir.Trace.apply_json_to_schedule(json.loads(gene.trace), sch)
         except TVM_REFUSES as failure:
-            raise Rejected("the trace", last_line(str(failure)), gene) from failure
+            raise Rejected("the trace", said(failure), gene) from failure
         return sch
 
     def mutate(self, gene: Gene, mutator: Any, seed: int) -> Gene | None:
@@ -148,7 +148,7 @@ class Space:
             try:
                 fine = each.apply(sch)
             except TVM_REFUSES as failure:
-                raise Rejected(name, last_line(str(failure))) from failure
+                raise Rejected(name, said(failure)) from failure
             if not fine:
                 raise Rejected(name, why(name, sch, self.target))
 
@@ -196,11 +196,12 @@ class Space:
         except TVM_REFUSES as failure:
             raise UserError(
                 f"TVM's schedule rules can't work on {self.function}.",
-                last_line(str(failure)),
+                said(failure),
                 "Schedule a part of it by hand first, or leave a rule out.",
                 details=str(failure),
             ) from failure
         designs: dict[int, Design] = {}
+        does: dict[str, dict[int, tuple[str, ...]]] = {}
         for trace in found:
             text = json.dumps([plain(trace.as_json())[0], []])
             number = number_of.setdefault(text, max(self._text, default=-1) + 1)
@@ -210,10 +211,13 @@ class Space:
                 example = self.decided(number, trace)
                 self._threads[number] = Threads(json.loads(text)[0], example)
             words = ", ".join(self._rules.made(trace))
+            decisions, does.setdefault(words, {})[number] = told(self.workload, trace)
             designs[number] = Design(
-                function=self.function, number=number, trace=text, rule=words,
-                decisions=decisions_of(self.workload, trace),
-            )  # fmt: skip
+                function=self.function, number=number, trace=text, rule=words, decisions=decisions
+            )
+        for words, alike in does.items():
+            for number, own in distinct(alike).items():
+                designs[number] = msgspec.structs.replace(designs[number], rule=f"{words}: {own}")
         if not any(self._changes(number) for number in designs):
             raise UserError(
                 f"There is nothing left to decide in {self.function}.",
@@ -255,7 +259,7 @@ class Space:
             trace.apply_to_schedule(sch, True)
         except TVM_REFUSES as failure:
             gene = Gene(design, self.decided(design, sch.trace))
-            raise Rejected("the decisions", last_line(str(failure)), gene) from failure
+            raise Rejected("the decisions", said(failure), gene) from failure
         return sch
 
 

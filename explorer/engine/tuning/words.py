@@ -17,8 +17,12 @@ _ANNOTATED = {
 """What a sampled number means when it becomes this annotation of a block."""
 
 
-def decisions_of(workload: ir.IRModule, design: s_tir.Trace) -> tuple[Decision, ...]:
-    """The decisions that are open in a design, in the order of its instructions.
+def told(
+    workload: ir.IRModule, design: s_tir.Trace
+) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+    """The decisions that are open in a design, and what it does beside tiling, in words.
+
+    Both are in the order of its instructions.
 
     The design must hold decisions that apply: it is performed, to see the loops and blocks by the
     names that they have then.
@@ -27,6 +31,7 @@ def decisions_of(workload: ir.IRModule, design: s_tir.Trace) -> tuple[Decision, 
     instructions = list(design.insts)
     number = {instruction: at for at, instruction in enumerate(instructions)}
     found: dict[int, Decision] = {}
+    does: list[str] = []
 
     def see(instruction: Any, inputs: Any, attrs: Any, decision: Any) -> Any:
         at = number[instruction]
@@ -43,10 +48,37 @@ def decisions_of(workload: ir.IRModule, design: s_tir.Trace) -> tuple[Decision, 
         elif (choice := _chosen_by(instructions, instruction, found)) is not None:
             what = _use(sch, kind, inputs, attrs)
             found[choice] = Decision(choice, what, candidates=found[choice].candidates)
+        if kind == "RFactor":
+            loop = sch.get(inputs[0])
+            does.append(f"rfactor of {loop.loop_var.name} in {_below(loop)}")
+        elif kind in _DOES and not _sampled_place(instructions, instruction):
+            does.append(_DOES[kind].format(*(_name(sch, each) for each in inputs[:2])))
+        elif kind == "Annotate" and str(attrs[0]) == "software_pipeline_stage":
+            does.append(f"pipeline {', '.join(str(each) for each in inputs[1])}")
         return decision
 
     design.apply_to_schedule(sch, True, see)
-    return tuple(found[at] for at in sorted(found))
+    return tuple(found[at] for at in sorted(found)), tuple(does)
+
+
+def distinct(does: dict[int, tuple[str, ...]]) -> dict[int, str]:
+    """Of what several designs do, by number: what not all do, "plain" where nothing remains.
+
+    {} when that tells none from another.
+    """
+    common = set.intersection(*map(set, does.values()))
+    own = {
+        number: ", ".join(each for each in dict.fromkeys(words) if each not in common) or "plain"
+        for number, words in does.items()
+    }
+    return own if len(set(own.values())) > 1 else {}
+
+
+_DOES = {
+    "CacheRead": "cache_read of {0}", "CacheWrite": "cache_write of {0}",
+    "ComputeAt": "{0} at {1}", "ReverseComputeAt": "{0} at {1}", 
+    "ComputeInline": "{0} inlined", "ReverseComputeInline": "{0} inlined",
+}  # fmt: skip
 
 
 def _chosen_by(instructions: list[Any], user: Any, found: dict[int, Decision]) -> int | None:
@@ -56,6 +88,12 @@ def _chosen_by(instructions: list[Any], user: Any, found: dict[int, Decision]) -
             if decision.what == "a choice" and _is(instructions[at].outputs[0], value):
                 return at
     return None
+
+
+def _sampled_place(instructions: list[Any], user: Any) -> bool:
+    """An instruction takes a loop that was sampled."""
+    places = [each for each in instructions if each.kind.name == "SampleComputeLocation"]
+    return any(_is(each.outputs[0], value) for each in places for value in user.inputs)
 
 
 def _use(sch: s_tir.Schedule, kind: str, inputs: Any, attrs: Any) -> str:
@@ -74,6 +112,9 @@ def _is(variable: Any, value: Any) -> bool:
 
 
 def _name(sch: s_tir.Schedule, place: Any) -> str:
+    """The name of a block or loop; any other input as text."""
+    if not isinstance(place, (s_tir.schedule.SBlockRV, s_tir.schedule.LoopRV)):
+        return str(place)
     stmt = sch.get(place)
     return str(stmt.loop_var.name if isinstance(stmt, tirx.For) else stmt.name_hint)
 
