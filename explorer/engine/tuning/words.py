@@ -76,7 +76,7 @@ def distinct(does: dict[int, tuple[str, ...]]) -> dict[int, str]:
 
 _DOES = {
     "CacheRead": "cache_read of {0}", "CacheWrite": "cache_write of {0}",
-    "ComputeAt": "{0} at {1}", "ReverseComputeAt": "{0} at {1}", 
+    "ComputeAt": "{0} at {1}", "ReverseComputeAt": "{0} at {1}",
     "ComputeInline": "{0} inlined", "ReverseComputeInline": "{0} inlined",
 }  # fmt: skip
 
