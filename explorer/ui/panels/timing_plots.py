@@ -16,9 +16,9 @@ from explorer.ui.times import heat_title, micros, provenance, size_title, span
 
 HEIGHT = 320
 ROW = 34
-_SIDES = ("middle right", "middle left", "top center", "bottom center")
+_SIDES = ("middle right", "middle left")
 _BELOW = ("bottom right", "bottom center", "bottom left")
-"""Where names stand at their points, in turn: equal kernels lie on one another."""
+"""Where names stand at their points, in turn from the slowest up: neighbours lie on one another."""
 
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
         _roof_line(figure, roof, roof.peak_gflops, ends, f"{how} of {roof.device}", "solid")
     levels = (min(heights) / 2, max(heights) * 2)
     for measured, name in ((True, "measured"), (False, "bound, not a time")):
-        some = [spot for spot in spots if spot.measured == measured]
+        some = sorted((s for s in spots if s.measured == measured), key=lambda s: s.gflops)
         if not some:
             continue
         sides = _SIDES if measured else _BELOW  # a bound lies on the roof's line
