@@ -9,6 +9,8 @@ import signal
 
 import msgspec
 
+BACKGROUND_NICE = 10
+"""Background children yield the cores to the ones a user waits for."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -41,14 +43,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
 
 
-def apply(limits: Limits, parent: int) -> None:
+def apply(limits: Limits, parent: int, *, background: bool) -> None:
     """Bind this freshly forked process: its own group, dead with `parent`, limited, killed first.
+
+    With `background` it also yields to all others.
 
     RLIMIT_DATA counts private writable memory, so TVM's own libraries are not in it, and an
     allocation beyond it fails as MemoryError or std::bad_alloc instead of ending the process.  Its
     hard limit stays: what opens a CUDA context lifts it in a process of its own (see `race_line`).
     """
-    os.setpgid(0, 0)
+    if background:
+        _yield()
+    else:
+        os.setpgid(0, 0)
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
@@ -56,6 +63,13 @@ def apply(limits: Limits, parent: int) -> None:
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_CORE, 0)
     _write("/proc/self/oom_score_adj", "1000")
+
+
+def _yield() -> None:
+    """Be nice to other sessions too: where Linux groups by session, `nice` counts in one's own."""
+    os.setsid()
+    os.nice(BACKGROUND_NICE)
+    _write("/proc/self/autogroup", str(BACKGROUND_NICE))
 
 
 def _lower(which: int, value: int, *, for_good: bool = True) -> None:
@@ -77,5 +91,5 @@ def _write(path: str, text: str) -> None:
     try:
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
-    except OSError:  # some containers forbid it; it only decides who dies first
+    except OSError:  # some containers forbid it; it only decides who dies or waits first
         pass

@@ -25,9 +25,6 @@ import msgspec
 from explorer.worker import child, frames
 from explorer.worker.limits import Settings, apply
 
-BACKGROUND_NICE = 10
-"""Background children yield the cores to the ones a user waits for."""
-
 
 class Server:
     """Owns the control socket and the children.  Only the main thread forks."""
@@ -90,9 +87,7 @@ class Server:
         try:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-            apply(self.settings.limits, parent)
-            if background:
-                os.nice(BACKGROUND_NICE)
+            apply(self.settings.limits, parent, background=background)
             self.control.detach()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             work()

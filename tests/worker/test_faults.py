@@ -86,6 +86,13 @@ def test_background_work_yields_and_gives_its_result(pool):
     assert pool.ask("nice", int) == mine
 
 
+def test_background_work_yields_to_other_sessions_too(pool):
+    waited_for = pool.ask("autogroup", str)
+    aside = pool.submit("autogroup", str).result(20)
+    assert "nice 10" not in waited_for
+    assert "nice 10" in aside or not waited_for
+
+
 def test_a_background_error_is_raised_by_its_result(pool):
     with pytest.raises(WorkerDied, match="SIGSEGV"):
         pool.submit("crash", int).result(20)

@@ -13,9 +13,8 @@ import pytest
 
 from explorer.errors import StepRefused, ToolMissing, WorkerDied
 from explorer.model.loaded import Source
-from explorer.worker.limits import Settings
+from explorer.worker.limits import BACKGROUND_NICE, Settings
 from explorer.worker.pool import WorkerBug
-from explorer.worker.server import BACKGROUND_NICE
 from tests.worker.conftest import SETTINGS
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from explorer.engine import progress
 from explorer.errors import StepRefused
@@ -18,7 +19,7 @@ ANSWERS = {
     for name in (
         "echo", "pid", "hang", "crash", "blow_up", "bad_alloc", "shout", "print_forever", "leave",
         "refuse", "fail", "count", "start_sleeper", "nice", "nothing_here", "garbage", "grow",
-        "warmed", "tell",
+        "warmed", "tell", "autogroup",
     )
 }  # fmt: skip
 ANSWERS["not_installed"] = "tests.worker.no_such_module:answer"
@@ -69,6 +70,14 @@ def pid() -> int:
 
 def nice() -> int:
     return os.nice(0)
+
+
+def autogroup() -> str:
+    """The scheduling group of the kernel, "" where it has none."""
+    try:
+        return Path("/proc/self/autogroup").read_text(encoding="ascii")
+    except OSError:
+        return ""
 
 
 def count(source: Source) -> int:
