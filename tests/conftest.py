@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+from explorer.engine.warm import quick_inspect
 
 ROOT = Path(__file__).parents[1]
 
@@ -14,6 +17,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])
 )
 """For programs that tests start."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Test files that import MetaSchedule bring TVM's intrinsics, which take 18 s without this."""
+    with quick_inspect():
+        return (yield)
 
 
 @pytest.fixture(autouse=True, scope="session")
