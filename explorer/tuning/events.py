@@ -105,6 +105,8 @@ class Candidate(msgspec.Struct, frozen=True, tag="candidate", kw_only=True, omit
     """Its number among the trials of the job (1-based); 0 when it never became one."""
     digest: str = ""
     """The same for equal programs."""
+    unproved: bool = False
+    """Measured, but its outputs are not compared yet: the reference is still being made."""
 
 
 class Rival(msgspec.Struct, frozen=True, tag="rival", kw_only=True):

@@ -14,10 +14,10 @@ from tvm import ir, tirx
 
 from explorer.engine.tuning.attempt import Attempts
 from explorer.engine.tuning.hands import Work
-from explorer.engine.tuning.talk import Answer, Build, Make, Order, Ran, Run
-from explorer.tuning.events import Started
+from explorer.engine.tuning.talk import Answer, Build, Make, Order, Ran, Refer, Run
+from explorer.tuning.events import Candidate, Event, Started
 from explorer.tuning.folder import RECORDS, WORKLOADS, Folder
-from tests.tuning.jobs import events, new, run, summary, trials
+from tests.tuning.jobs import events, new, run, run_apart, summary, trials
 from tests.tuning.test_job import database
 
 Fault = Callable[[Attempts, Order], Answer | None]
@@ -190,8 +190,6 @@ def test_no_reference_in_time_is_no_reason_to_wait(tmp_path: Path) -> None:
     seen = tmp_path / "first"
 
     def fault(attempts: Attempts, order: Order) -> Answer | None:
-        from explorer.engine.tuning.talk import Refer
-
         if isinstance(order, Run) and order.id > 0:
             answer = attempts(order)
             assert isinstance(answer, Ran)
@@ -203,5 +201,30 @@ def test_no_reference_in_time_is_no_reason_to_wait(tmp_path: Path) -> None:
         return None
 
     assert run(folder, work=faulty(fault)).how == "done"
+    first = next(each for each in events(folder) if isinstance(each, Candidate) and each.trial)
+    assert first.unproved
+    assert not any(each.unproved for each in trials(folder))
     assert summary(folder).funnel()["measured"] == 3
     assert len(database(folder)) == 3
+
+
+def test_what_was_not_proved_is_tried_again_after_a_kill(tmp_path: Path) -> None:
+    folder = new(tmp_path, trials=3, top=1)
+
+    def no_reference(attempts: Attempts, order: Order) -> Answer | None:
+        if isinstance(order, Refer):
+            hang()
+        return None
+
+    def kill(event: Event) -> None:
+        if isinstance(event, Candidate) and event.trial:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert run_apart(folder, kill, faulty(no_reference)) == -signal.SIGKILL
+    (before,) = trials(folder)
+    assert before.unproved
+    assert run(folder).how == "done"
+    after = trials(folder)
+    assert (after[0].id, after[0].trial) == (before.id, before.trial)
+    assert len(after) == len(database(folder)) == 3
+    assert not any(each.unproved for each in after)

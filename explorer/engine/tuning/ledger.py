@@ -123,7 +123,7 @@ class Ledger:
         elif answer.proved:
             self._finish(trial, "measured")
         elif not trial.rival:  # shown now, kept when there is a reference to compare with
-            self._note(trial.event("measured"))
+            self._note(trial.event("measured", unproved=True))
 
     def proved(self, trial: Trial, answer: Proved) -> None:
         """What it left was compared with the reference, or there is none."""
@@ -206,7 +206,10 @@ class Ledger:
         if fate == "measured" and trial.built is not None and trial.ran is not None:
             self.store.add(search.workload, trial.built.record, trial.ran.us)
         before = search.results.get(trial.id)
-        if before is None or figure(event) is None or figure(before) != figure(event):
+        if before is not None and before.unproved and figure(before) == figure(event):
+            search.results[event.id] = event
+            self.tell(event)
+        else:
             self._note(event)
 
     def _note(self, event: Candidate) -> None:

@@ -47,7 +47,9 @@ class Trial:
     """Who has it built, or keeps its outputs."""
     file: str = ""
 
-    def event(self, fate: Fate, by: str = "", reason: str = "") -> Candidate:
+    def event(
+        self, fate: Fate, by: str = "", reason: str = "", *, unproved: bool = False
+    ) -> Candidate:
         """What it came to."""
         gene = self.gene or Gene(-1)
         return Candidate(
@@ -58,7 +60,7 @@ class Trial:
             runs_us=self.ran.runs_us if self.ran else (),
             predicted_us=self.built.predicted_us if self.built else None,
             build_s=self.built.build_s if self.built else 0.0, run_s=self.run_s,
-            trial=self.number,
+            trial=self.number, unproved=unproved,
         )  # fmt: skip
 
 
@@ -119,6 +121,15 @@ class Search:
         self.trials = sum(1 for event in events if event.trial)
         # One that was lost while it was made has no digest, and would be lost again.
         tried = [e for e in events if e.fate in TRIED and (e.digest or e.us is not None)]
+        for event in events:
+            if event.unproved:  # its process ended before its outputs were compared
+                gene = Gene(event.design, event.decisions, event.trace)
+                self.waiting.append(
+                    Trial(
+                        event.id, event.function, gene, origin=event.origin, digest=event.digest,
+                        score=event.score, round=event.round, number=event.trial,
+                    )
+                )  # fmt: skip
         tried.sort(key=lambda event: (figure(event) or float("inf"), event.id))
         self.known.extend(tried)
 
