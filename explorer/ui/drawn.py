@@ -20,6 +20,8 @@ class Drawn:
     def __init__(self) -> None:
         self._shown: dict[Region, Any] = {}
         self._coming: set[Region] = set()
+        self._unsettled: set[Region] = set()
+        """Drawn in a run that has not come to its end yet: the clock, which is drawn last."""
         self._waiting: dict[Region, int] = {}
         self._ticking = False
         self._begun = False
@@ -44,14 +46,21 @@ class Drawn:
         return ["graph"]
 
     def plan(self, regions: list[Region]) -> list[Region]:
-        """The order in which these and those that were promised before will be drawn."""
-        self._coming |= {*regions, "clock"}
+        """The order in which these and those that were promised before will be drawn.
+
+        So will those of a run that was broken off: the browser still shows what they replaced.
+        """
+        self._coming |= {*regions, *self._unsettled, "clock"}
         return [region for region in REGIONS if region in self._coming]
 
     def begin(self, region: Region, desk: Desk, notice: Problem | None) -> None:
         """A region is drawn for this desk and notice."""
         self.turn += 1
-        self._coming.discard(region)
+        if region in self._coming:
+            self._coming.discard(region)
+            self._unsettled.add(region)
+        if region == "clock":
+            self._unsettled.clear()
         self._shown[region] = content(region, desk, notice)
         if region == "clock":
             self._ticking = bool(self._waiting)

@@ -63,7 +63,24 @@ def test_what_a_run_will_still_draw_is_not_missed() -> None:
     drawn.begin("inspector", now, None)
     drawn.begin("link", now, None)
     assert drawn.owed(now, None) == []
+    drawn.begin("clock", now, None)
     assert drawn.plan(["below"]) == ["below", "clock"]
+
+
+def test_what_a_run_drew_that_was_broken_off_is_drawn_once_more() -> None:
+    drawn, now = page(), desks.select(DESK, "main/0")
+    drawn.plan(["inspector", "link"])
+    drawn.begin("inspector", now, None)
+    assert drawn.plan([]) == ["inspector", "link", "clock"]
+    for region in drawn.plan([]):
+        drawn.begin(region, now, None)
+    assert drawn.plan([]) == ["clock"]
+
+
+def test_a_region_drawn_for_its_own_control_is_not_drawn_again() -> None:
+    drawn = page()
+    drawn.begin("below", DESK, None)
+    assert drawn.plan(["graph"]) == ["graph", "clock"]
 
 
 def test_the_clock_runs_while_a_region_waits_and_names_those_behind() -> None:

@@ -21,6 +21,8 @@ from explorer.ui.words import buffer_facts, facts_html, node_facts, node_title
 
 STEPS_HEIGHT = 216
 LINE_CHARS = 160
+MOST_PARTS = 5
+"""Of what is drawn of a selected node."""
 
 
 def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
@@ -32,6 +34,9 @@ def draw(desk: Desk, view: View, found: list[Offer], height: int) -> None:
             _node(desk, *node, found)
         elif not _buffer(desk, view.nest):
             _nothing(view.nest)
+        if node is None:
+            for _ in range(MOST_PARTS):  # what an earlier selection left, should the run be cut
+                st.empty()
     with st.container(height=STEPS_HEIGHT, border=True, key="steps"):
         _steps(desk, view)
 
