@@ -54,32 +54,29 @@ window.WebSocket = class extends WebSocket {
     }
 };"""
 
-# Resolves to the milliseconds from now (or from a key press on node `id`) until `node`'s label
-# holds `words`, and until so many steps are listed; with the traffic of the first.  Both live in
-# shadow roots, which querySelector does not enter.
-WAIT = """([node, words, key, steps]) => new Promise((done) => {
-    const find = (root, wanted) => {
-        const here = root.querySelector(wanted);
-        if (here) return here;
-        for (const host of root.querySelectorAll("*")) {
-            const below = host.shadowRoot && find(host.shadowRoot, wanted);
-            if (below) return below;
-        }
-    };
+# Resolves to the milliseconds from now (or from a key press on `node`) until so many of `rest` are
+# there, and until `node`'s label holds `words`; with the traffic of the latter.  They live in
+# shadow roots, which querySelectorAll does not enter.
+WAIT = """([node, words, key, rest, many]) => new Promise((done) => {
+    const all = (root, wanted) => [
+        ...root.querySelectorAll(wanted),
+        ...[...root.querySelectorAll("*")].filter((e) => e.shadowRoot)
+            .flatMap((e) => all(e.shadowRoot, wanted)),
+    ];
+    const first = () => all(document, `[data-testid="${node}"]`)[0];
     traffic[0] = traffic[1] = 0;
     const begun = key ? performance.now() : 0;
     if (key) {
-        const target = find(document, `[data-testid="${node}"]`);
+        const target = first();
         target.focus();
         target.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, composed: true}));
     }
     let drawn = null;
-    const look = (now) => {
-        const found = find(document, `[data-testid="${node}"]`);
-        if (!drawn && found && (found.getAttribute("aria-label") ?? "").includes(words))
+    const look = () => {
+        if (!drawn && (first()?.getAttribute("aria-label") ?? "").includes(words))
             requestAnimationFrame(() => { drawn = [performance.now() - begun, ...traffic]; });
-        const listed = steps ? find(document, '[aria-label="Steps"]')?.children.length : 0;
-        if (drawn && listed === steps) done([performance.now() - begun, ...drawn]);
+        if (drawn && (!rest || all(document, rest).length === many))
+            done([performance.now() - begun, ...drawn]);
         else requestAnimationFrame(look);
     };
     look();
@@ -108,30 +105,32 @@ def main() -> int:
 
 def measured(browser: Browser, url: str, least: str, rounds: int) -> tuple[list[Row], str]:
     """All rows, and a sentence on ratios and traffic."""
-    cold = opened(browser, url, "node-main/0", "loop")
+    (_, cold, *_) = opened(browser, url, "node-main/0", "loop")
     opened(browser, least, "box", "pressed")
     time.sleep(8)  # until the workers are warm
     bare: list[float] = []
-    warm: list[float] = []
+    warm: list[list[float]] = []
     answered: list[float] = []
     clicks: list[list[float]] = []
     for number in range(rounds):
-        bare.append(opened(browser, least, "box", "pressed"))
-        warm.append(opened(browser, url, "node-main/0", "loop"))
+        bare.append(opened(browser, least, "box", "pressed")[1])
+        warm.append(opened(browser, url, "node-main/0", "loop", ".st-key-open button"))
         answered += pressed(browser, least)
         clicks += clicked(browser, url, number)
+    whole, first, *_ = zip(*warm, strict=True)
     steps, drawn, messages, size = zip(*clicks, strict=True)
     median = statistics.median
     rows = [
         row("least page opened → drawn", bare, None),
         row("page opened at once after the start → first sample drawn", [cold], None),
-        row("page opened, workers warm → first sample drawn", warm, 2000),
+        row("page opened, workers warm → first sample drawn", list(first), 2000),
+        row("the same → the buttons of the top line", list(whole), None),
         row("key in the least page → answer drawn", answered, None),
         row("click in the graph → redrawn graph", list(drawn), 250),
         row("the same → its line in the list of steps", list(steps), None),
     ]
     told = (
-        f"Of the least page: opened {median(warm) / median(bare):.2f} times, "
+        f"Of the least page: opened {median(first) / median(bare):.2f} times, "
         f"click {median(drawn) / median(answered):.2f} times.  "
         f"A click until the graph is redrawn: {median(messages):.0f} messages, "
         f"{median(size) / 1000:.1f} kB (medians)."
@@ -139,19 +138,22 @@ def measured(browser: Browser, url: str, least: str, rounds: int) -> tuple[list[
     return rows, told
 
 
-def opened(browser: Browser, url: str, node: str, words: str) -> float:
-    """Milliseconds from the start of the navigation to the node, in a fresh profile."""
+def opened(browser: Browser, url: str, node: str, words: str, rest: str = "") -> list[float]:
+    """[ms until the one of `rest`, ms until the node, …] from the start of the navigation.
+
+    Each in a fresh profile.
+    """
     with page_of(browser, url) as page:
-        return float(page.evaluate(WAIT, [node, words, "", 0])[1])
+        return list(page.evaluate(WAIT, [node, words, "", rest, 1]))
 
 
 def pressed(browser: Browser, url: str) -> Iterator[float]:
     """Keys pressed on the one component of the least page, one after another."""
     with page_of(browser, url) as page:
-        page.evaluate(WAIT, ["box", "pressed 0", "", 0])
+        page.evaluate(WAIT, ["box", "pressed 0", "", "", 0])
         for count in range(1, 7):
             settled(page)
-            yield float(page.evaluate(WAIT, ["box", f"pressed {count}", "x", 0])[1])
+            yield float(page.evaluate(WAIT, ["box", f"pressed {count}", "x", "", 0])[1])
 
 
 def clicked(browser: Browser, url: str, number: int) -> Iterator[list[float]]:
@@ -161,12 +163,12 @@ def clicked(browser: Browser, url: str, number: int) -> Iterator[list[float]]:
     new, so every state is; the first clicks still meet what opening it set off.
     """
     with page_of(browser, url) as page:
-        page.evaluate(WAIT, ["node-main/0", "loop", "", 0])
+        page.evaluate(WAIT, ["node-main/0", "loop", "", "", 0])
         page.get_by_role("button", name="Open…").click()
         page.get_by_label("Text").fill(MODULE.format(extent=256, number=number))
         page.get_by_label("Text").press("Control+Enter")
         page.get_by_role("button", name="Open the text").click()
-        page.evaluate(WAIT, ["node-main/0/0/0", "256", "", 0])
+        page.evaluate(WAIT, ["node-main/0/0/0", "256", "", "", 0])
         acts = (
             *[("node-main/0", "r", name) for name in ("j in", "i in", "j in", "i in")],
             ("node-main/0", "b", "blockIdx.x"),
@@ -175,7 +177,7 @@ def clicked(browser: Browser, url: str, number: int) -> Iterator[list[float]]:
         for count, (node, key, words) in enumerate(acts, 1):
             page.locator(f'[data-testid="{node}"]').click()
             settled(page)
-            yield page.evaluate(WAIT, [node, words, key, count])
+            yield page.evaluate(WAIT, [node, words, key, '[aria-label="Steps"] li', count])
 
 
 def settled(page: Page) -> None:
