@@ -16,13 +16,16 @@ BIG = "libtvm_compiler.so"
 PARTS: dict[str, tuple[str, ...]] = {
     "part-0": ("tvm",),
     "part-1": (
-        "tvm", "tvm_ffi", "msgspec", "numpy", "ml_dtypes", "psutil", "tornado", "cloudpickle",
+        "tvm", "tvm_ffi", "typing_extensions", "msgspec", "numpy", "ml_dtypes", "psutil", "tornado",
+        "cloudpickle",
     ),
     "part-2": ("cuda", "nvidia"),
 }  # fmt: skip
 """Packages by archive.  The first has TVM's largest library alone; the last what compiles CUDA
 text: without NVRTC (or an nvcc over there) no kernel can be made ready for the GPU."""
 LEFT_OUT = ("nccl", "__pycache__")
+NOT_NEEDED = (".a", ".pyx", ".pxd", ".pxi")
+"""Endings of files that only builds of other programs use."""
 PART_BYTES = 63 << 20
 
 
@@ -46,9 +49,13 @@ def pack(out: Path) -> int:
 
 
 def _folders(name: str) -> list[Path]:
-    """The folders of an installed package, with the libraries and the record of its wheel."""
+    """What belongs to an installed package: folders (or file), libraries, its wheel's record."""
     spec = importlib.util.find_spec(name)
-    roots = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    if spec is None:
+        return []
+    roots = [Path(place) for place in spec.submodule_search_locations or ()]
+    if not roots and spec.origin is not None:
+        return [Path(spec.origin)]
     found = []
     for root in roots:
         wheel = name.replace("tvm", "apache_tvm")
@@ -60,15 +67,17 @@ def _folders(name: str) -> list[Path]:
     return found
 
 
-def _add(archive: tarfile.TarFile, folder: Path, *, big: bool) -> None:
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        inside = path.relative_to(folder.parent)
-        if not set(inside.parts) & set(LEFT_OUT) and (path.name == BIG) == big:
+def _add(archive: tarfile.TarFile, place: Path, *, big: bool) -> None:
+    for path in sorted(p for p in (place, *place.rglob("*")) if p.is_file()):
+        inside = path.relative_to(place.parent)
+        if set(inside.parts) & set(LEFT_OUT) or path.suffix in NOT_NEEDED:
+            continue
+        if (path.name == BIG) == big:
             archive.add(path, str(inside))
 
 
 def unpack(out: Path, folder: Path) -> int:
-    """Both archives into `folder`, to be put on PYTHONPATH."""
+    """All archives into `folder`, to be put on PYTHONPATH."""
     for part in sorted(out.glob("part-*.tar.xz")):
         with tarfile.open(part) as archive:
             archive.extractall(folder, filter="data")
