@@ -77,7 +77,9 @@ def shared_pattern(access: Access) -> SharedPattern | None:
     rows = access.active.any(axis=1)
     if not rows.any() or access.element.shape[1] != WARP:
         return None
-    phases = min(max(1, access.width_bytes // BANK_BYTES), 8)
+    # Vectors of three are served like those of four.
+    words_each = max(access.width_bytes // BANK_BYTES, 1)
+    phases = min(1 << (words_each - 1).bit_length(), 8)
     # Each phase of a request is served by itself: make it a row of its own.
     first = (access.element[rows] * access.item_bytes).reshape(-1, WARP // phases)
     live = access.active[rows].reshape(-1, WARP // phases)

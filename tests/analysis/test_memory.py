@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.analysis.kernel import Access
-from explorer.analysis.memory import global_pattern, shared_pattern
+from explorer.analysis.memory import global_pattern, matrix_wavefronts, reuse, shared_pattern
 
 LANES = np.arange(32)
 
@@ -88,3 +88,40 @@ def test_bank_conflicts(
     assert found is not None
     assert found.ways == ways
     assert found.wavefronts == wavefronts
+
+
+def test_a_vector_of_three_is_served_like_one_of_four() -> None:
+    found = shared_pattern(access(LANES * 3, 4, 3))
+    assert found is not None
+    assert (found.wavefronts, found.ways) == (4, 1)
+
+
+def pairs(step: int, *, start: np.ndarray = LANES) -> Access:
+    """Two rows: a round of a loop and the next, `step` elements on."""
+    return access(np.stack([start, start + step]), 4)
+
+
+@pytest.mark.parametrize(
+    ("each", "asked", "fresh"),
+    [
+        ((pairs(32),), 4, 4),  # a coalesced walk: nothing comes again
+        ((pairs(1, start=LANES * 64),), 32, 4),  # a row a lane: eight rounds to a sector
+        ((pairs(0),), 4, 0),  # the same in every round
+        ((pairs(32), pairs(32)), 8, 4),  # twice in one round
+    ],
+)
+def test_what_a_loop_asks_for_again(each: tuple[Access, ...], asked: float, fresh: float) -> None:
+    found = reuse(each, loop=True)
+    assert found is not None
+    assert (found.asked, found.fresh) == (asked, fresh)
+    once = reuse(each, loop=False)
+    assert once is not None
+    assert once.fresh == once.held
+
+
+@pytest.mark.parametrize(("apart", "wavefronts"), [(32, 8), (128, 32), (144, 4), (None, 8)])
+def test_matrices_conflict_when_their_rows_start_in_one_bank(
+    apart: int | None, wavefronts: float
+) -> None:
+    # 16 x 16 halves: 512 bytes a warp, four phases of eight pieces.
+    assert matrix_wavefronts(apart, 16.0) == wavefronts

@@ -19,7 +19,7 @@ from tests.tuning.sampled import candidates, rank_correlation
 
 TARGET = resolve("nvidia/geforce-rtx-4090", cuda_tags())
 WORKLOADS = {"product": family.matmul(64), "row sums": family.row_sums(128, 256)}
-SAMPLES = 10
+SAMPLES = 8
 
 
 def traffic(text: str, scheduled: ir.IRModule) -> Traffic:
