@@ -143,7 +143,7 @@ def test_addresses_that_lead_nowhere(where: Where, words: str) -> None:
 
 def test_a_process_for_a_gpu_lifts_the_memory_limit_of_its_worker() -> None:
     def seen() -> list[int]:
-        limits.apply(limits.Limits(memory_bytes=64 << 20), os.getppid())
+        limits.apply(limits.Limits(memory_bytes=64 << 20), os.getppid(), background=False)
         bound = resource.getrlimit(resource.RLIMIT_DATA)[0]
         race_line.unlimited_data()
         return [bound, resource.getrlimit(resource.RLIMIT_DATA)[0]]
