@@ -30,7 +30,8 @@ def region(name: Region, part: Callable[[Desk], bool]) -> None:
         drawn.begin(name, desk, state.notice())
         drawn.waits(name, asked if part(desk) else None)
         if drawn.missed(desk, state.notice()):
-            st.fragment(_ask_for_rest)(name, drawn.turn)
+            with st.container(key=f"unseen_{name}"):
+                st.fragment(_ask_for_rest)(name, drawn.turn)
 
     st.fragment(draw, key=name)()
 

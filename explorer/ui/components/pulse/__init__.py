@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import streamlit as st
-
 from explorer.ui.components.load import Callback, component
 
 _component = component(Path(__file__).parent, '<div class="pulse" hidden></div>')
@@ -16,6 +14,5 @@ def pulse(*, key: str, on_tick: Callback, every_ms: int = 0, turn: int = 0) -> N
 
     With 0 once for each `turn`, as soon as the browser has painted what came with it.
     """
-    with st.container(key=f"unseen_{key}"):
-        data = {"every": every_ms, "turn": turn}
-        _component(key=key, height=1, data=data, on_tick_change=on_tick)
+    data = {"every": every_ms, "turn": turn}
+    _component(key=key, height=1, data=data, on_tick_change=on_tick)
