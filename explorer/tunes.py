@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from explorer import workbench
-from explorer.errors import ExperimentError, UserError
+from explorer.errors import ExperimentError, UserError, WorkerDied
 from explorer.model.loaded import Source
 from explorer.model.race import HERE
 from explorer.tuning.events import Ending, Event, Finished, Started
@@ -250,7 +250,10 @@ def _ended(folder: Folder, job: Job[Finished]) -> None:
         if job.cancelled():
             return  # `stop` says so
         error = job.exception()
-        if isinstance(error, UserError):
+        if isinstance(error, WorkerDied):
+            why = error.problem.why
+            _tell_end(folder, "failed", f"{why} What was found is kept: resume goes on from there.")
+        elif isinstance(error, UserError):
             _tell_end(folder, "failed", str(error))
         elif isinstance(error, WorkerBug):
             last = str(error).strip().splitlines()[-1]

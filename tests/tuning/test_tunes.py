@@ -176,7 +176,10 @@ def test_a_job_begins_once_and_its_end_is_told(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (WorkerDied("TVM did not finish.", "It crashed."), "TVM did not finish. It crashed."),
+        (
+            WorkerDied("TVM did not finish this request.", "Its process crashed (SIGKILL)."),
+            "Its process crashed (SIGKILL). What was found is kept: resume goes on from there.",
+        ),
         (WorkerBug("Traceback\n  File\nKeyError: 3"), "report it: KeyError: 3"),
     ],
 )
