@@ -6,7 +6,7 @@ loop runs three times; when its exit condition then moves by equal steps, the re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from explorer.analysis.ptx_text import Block, Instruction
@@ -87,38 +87,44 @@ class Runner:
         """Run a loop to its end."""
         nodes = self.loops[head]
         history: list[dict[str, int | None]] = []
-        counts: list[list[float]] = [list(course.counts)]
-        while True:
-            at: int | None = head
-            first = True
-            while at is not None and (first or at != head) and at in nodes:
-                at = self._step(at, course, head if first else None)
-                first = False
+        counts = [list(course.counts)]
+        for _ in range(3):
+            at = self._round(head, nodes, course)
             if at != head:
                 return at
             history.append(dict(course.values))
             counts.append(list(course.counts))
-            if len(history) == 3 or self.left < 0:
-                break
-        more, leave = self._rest(nodes, history, course)
+        rounds, leave = self._rest(nodes, history, course)
+        known = rounds is not None
+        more = rounds - 1 if rounds is not None else UNKNOWN_TRIPS - 3
         for block in nodes:
             course.counts[block] += more * (counts[-1][block] - counts[-2][block])
         for name in self._changed(nodes):
             course.values[name] = _extrapolated(name, history, more)
+        for _ in range(3 if known else 0):  # the last rounds as they are: they may be cut short
+            at = self._round(head, nodes, course)
+            if at != head:
+                return at
         return leave
+
+    def _round(self, head: int, nodes: frozenset[int], course: Course) -> int | None:
+        """Once through a loop: its head again, or the block that it is left for."""
+        at = self._step(head, course, head)
+        while at is not None and at != head and at in nodes:
+            at = self._step(at, course, None)
+        return at
 
     def _rest(
         self, nodes: frozenset[int], history: list[dict[str, int | None]], course: Course
-    ) -> tuple[int, int | None]:
-        """How many more rounds come, and the block that is left for."""
+    ) -> tuple[int | None, int | None]:
+        """About how many more rounds come (at least 1; None: unknown), and the block after them."""
         rounds, leave = _NEVER, None
         for at in sorted(nodes):
             block = self.blocks[at]
             branch = block.branch
             if branch is None:
                 continue
-            outside = [to for to in (block.target, block.following)
-                       if to is not None and to not in nodes]  # fmt: skip
+            outside = [to for to in _next_of(block) if to not in nodes]
             if not outside or not branch.guard:
                 continue
             leave = outside[0] if leave is None else leave
@@ -128,8 +134,8 @@ class Runner:
                 rounds, leave = found, outside[0]
         if rounds == _NEVER:
             course.assumed.add("a loop whose end is not known")
-            rounds = UNKNOWN_TRIPS - 3
-        return rounds, leave
+            return None, leave
+        return max(rounds, 1), leave
 
     def _until(
         self, guard: str, goes_on_when: bool, nodes: frozenset[int],
@@ -185,24 +191,44 @@ def _extrapolated(name: str, history: list[dict[str, int | None]], more: int) ->
 
 
 def _loops(blocks: list[Block]) -> dict[int, frozenset[int]]:
-    """The natural loops by their first block."""
+    """The natural loops by the block that is entered first, wherever that stands in the text."""
     before: dict[int, list[int]] = {}
     for at, block in enumerate(blocks):
-        for to in (block.target, block.following):
-            if to is not None:
-                before.setdefault(to, []).append(at)
+        for to in _next_of(block):
+            before.setdefault(to, []).append(at)
     found: dict[int, set[int]] = {}
-    for at, block in enumerate(blocks):
-        for head in (block.target, block.following):
-            if head is not None and head <= at:
-                nodes = found.setdefault(head, {head})
-                waiting = [at]
-                while waiting:
-                    node = waiting.pop()
-                    if node not in nodes:
-                        nodes.add(node)
-                        waiting += before.get(node, ())
+    for at, head in _back_edges(blocks):
+        nodes = found.setdefault(head, {head})
+        waiting = [at]
+        while waiting:
+            node = waiting.pop()
+            if node not in nodes:
+                nodes.add(node)
+                waiting += before.get(node, ())
     return {head: frozenset(nodes) for head, nodes in found.items()}
+
+
+def _back_edges(blocks: list[Block]) -> Iterator[tuple[int, int]]:
+    """Edges to a block that is still on the way from the entry to where they start."""
+    seen, on_the_way = {0}, {0}
+    path = [(0, iter(_next_of(blocks[0])))]
+    while path:
+        at, others = path[-1]
+        for to in others:
+            if to in on_the_way:
+                yield at, to
+            elif to not in seen:
+                seen.add(to)
+                on_the_way.add(to)
+                path.append((to, iter(_next_of(blocks[to]))))
+                break
+        else:
+            on_the_way.discard(at)
+            path.pop()
+
+
+def _next_of(block: Block) -> list[int]:
+    return [to for to in (block.target, block.following) if to is not None]
 
 
 def _slices(blocks: list[Block], wanted: frozenset[str]) -> list[list[Instruction]]:

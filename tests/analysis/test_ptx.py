@@ -76,6 +76,26 @@ $L_2:
     assert found.counts == [1, 7, 35, 7, 1, 0]
 
 
+def test_a_loop_may_be_entered_in_its_middle_and_left_from_there() -> None:
+    found = course(
+        """
+    mov.u32 %r1, 0;
+    bra.uni $L_2;
+$L_1:
+    add.s32 %r1, %r1, 28;
+$L_2:
+    add.f32 %f1, %f1, %f2;
+    setp.eq.s32 %p1, %r1, 112;
+    @%p1 bra $L_3;
+    bra.uni $L_1;
+$L_3:
+    ret;
+"""
+    )
+    assert not found.assumed
+    assert found.counts[:4] == [1, 4, 5, 4]
+
+
 def test_a_guard_is_decided_by_the_threads_own_number() -> None:
     body = """
     mov.u32 %r1, %tid.x;

@@ -28,7 +28,7 @@ from explorer.engine.targets import tvm_target
 from explorer.engine.tuning.demand import Kernel, Refused
 from explorer.model.target import Target
 
-VERSION = "1"
+VERSION = "3"
 """Part of the key under which predictions are kept: raise it when the model changes."""
 SUMMED = ("device_bytes", "l1_sectors", "l2_sectors", "shared_wavefronts")
 """Facts of which a function has the sum over its kernels, of the others the largest."""

@@ -22,13 +22,14 @@ from explorer.engine.touch import Use
 PAIRS = 8
 """Places at which each access is looked at, each in two neighbouring rounds of its loop."""
 WINDOW, WINDOWS = 8, 3
-"""Of more stores to one array than the product, windows of so many in even steps are looked at."""
+"""Of more stores of one sort than the product, windows of so many in even steps are looked at."""
 SCATTERED = 32.0
 """Sectors of a request whose addresses depend on data: a sector a lane, the worst."""
 DATA_CONFLICT = 8.0
 """Wavefronts of a shared-memory request whose addresses depend on data."""
 
 Kind = Literal["load", "store"]
+Sort = tuple[int, type]
 Place = tuple[int, int]
 """A loop body (0: in no loop) and a window of its statements: what L1 is near enough to recall."""
 
@@ -148,14 +149,14 @@ class _Rounds(SampledWarps):
         """Walk the kernel."""
         self.seen: list[tuple[Place, Access]] = []
         self.sizes: dict[str, int] = {}
-        self.left: Counter[int] = Counter()
+        self.left: Counter[Sort] = Counter()
         tvm_ffi.structural_walk(self.device.body, (tirx.BufferStore, self._count))
         self.runs = {at: -(-count // WINDOW // WINDOWS) for at, count in self.left.items()}
         self.left.clear()
         self.sample(grid, block)
 
     def _count(self, stmt: Any) -> None:
-        self.left[key(stmt.buffer)] += 1
+        self.left[_sort(stmt)] += 1
 
     def _spread(self, count: int) -> Array:
         values = self.rng.integers(0, count, PAIRS)
@@ -163,10 +164,10 @@ class _Rounds(SampledWarps):
         return np.repeat(values, 2).reshape(-1, 1, 1)
 
     def wanted(self, stmt: Any) -> bool:
-        """Of long code, windows of neighbouring stores to each array."""
+        """Of long code, windows of neighbouring stores of each sort."""
         if not isinstance(stmt, tirx.BufferStore):
             return True
-        at = key(stmt.buffer)
+        at = _sort(stmt)
         self.left[at] += 1
         return (self.left[at] - 1) // WINDOW % self.runs[at] == 0
 
@@ -203,14 +204,20 @@ class _Rounds(SampledWarps):
 
     def simple(self, stmt: Any, found: list[Use], runs: float) -> None:
         """Note the accesses with the loop body they are in."""
+        stored = isinstance(stmt, tirx.BufferStore)
+        window = (self.left[_sort(stmt)] - 1) // WINDOW if stored else 0
         for use in found:
             if use.kind != "address" and shared_by_threads(use.buffer):
                 access = self._access(use, runs)
-                window = self.left[key(stmt.buffer)] // WINDOW if hasattr(stmt, "buffer") else 0
                 self.seen.append(((self.body, window), access))
                 size = single(use.buffer.shape[0], use.env) if len(use.buffer.shape) == 1 else None
                 if size is not None:
                     self.sizes[access.buffer] = size * item_bytes(str(use.buffer.dtype))
+
+
+def _sort(store: Any) -> Sort:
+    """What is stored to and whether it is a number, a load, a sum: inits are told from updates."""
+    return key(store.buffer), type(store.value)
 
 
 def _paired(value: Array | None, rows: int) -> Array | None:
