@@ -6,8 +6,8 @@ Both tune one float32 matmul for the same target, with the same number of trials
 one after the other on this machine, with TVM imported.  Stock gets its own defaults: local builder,
 local runner, XGBoost, evolutionary search.  With `static` neither has a device: stock has a builder
 and a runner in its own process (no imports, the best case for it) whose times are our predictions.
-What ours needs with the check of the best candidates is told beside.  Processor seconds show what the clock of a loaded
-machine hides.
+What ours needs with the check of the best candidates is told beside.  Processor seconds show what
+the clock of a loaded machine hides.
 """
 
 from __future__ import annotations
