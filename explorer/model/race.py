@@ -118,7 +118,7 @@ class Roof(msgspec.Struct, frozen=True, kw_only=True):
     `measured` peaks are rates that a loop reached, not limits of the hardware: `tolerance` is how
     much faster than they say (as a factor) a figure may be before it counts as a fault.
     `one_core_gflops` is there for processors.  `holds` says which part of the roof bounds this
-    race: with a warm cache that may hold all the data, the arithmetic alone.
+    race: with a warm cache that may hold all the data (`cached`), the arithmetic alone.
     """
 
     device: str
@@ -129,6 +129,7 @@ class Roof(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float = 1.0
     one_core_gflops: float | None = None
     holds: str = ""
+    cached: bool = False
 
 
 class Heat(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,6 +38,7 @@ def bound_of(
         device=line.gpu, peak_gflops=1000 * line.peak_tflops, peak_gbs=line.peak_gbs,
         source=line.source, measured=measured, tolerance=tolerance,
         one_core_gflops=one_core_gflops, holds=part or "arithmetic and memory",
+        cached=inside,
     )  # fmt: skip
     return Bound(line.compute_us if inside else line.bound_us, roof)
 

@@ -61,4 +61,5 @@ def test_the_bound_of_a_warm_race_leaves_memory_out_where_the_cache_may_hold_it(
     warm, cold = bound_of(line, "warm", 72 << 20), bound_of(line, "flushed", 72 << 20)
     assert (warm.us, cold.us) == (line.compute_us, line.memory_us)
     assert "arithmetic alone" in warm.roof.holds
+    assert (warm.roof.cached, cold.roof.cached) == (True, False)
     assert cold.roof.holds == "arithmetic and memory"

@@ -186,6 +186,17 @@ def test_the_roofline_has_a_roof_and_a_point_for_each_measured_variant() -> None
     assert len(timing_plots.roofline(None, spots).to_plotly_json()["data"]) == 1
 
 
+def test_memory_is_no_roof_for_data_that_the_cache_may_hold() -> None:
+    spots = timing_charts.measured_spots(HEAT)
+    roof = Roof(device="G", peak_gflops=1000, peak_gbs=1, source="sheet", cached=True)
+    flat, slope, points = timing_plots.roofline(roof, spots).to_plotly_json()["data"]
+    assert set(flat["y"]) == {1000}
+    assert flat["line"]["dash"] == "solid"
+    assert slope["line"]["dash"] == "dash"
+    assert "cache may spare" in slope["name"]
+    assert max(points["y"]) < 1000
+
+
 def test_a_sweep_marks_sizes_that_a_tile_does_not_divide() -> None:
     left = {"fast": ("i (65) is no multiple of 16: 1 are left over",)}
     sweep = Sweep(

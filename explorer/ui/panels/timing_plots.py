@@ -83,10 +83,17 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
     if roof is not None:
         heights += [roof.peak_gflops, roof.peak_gbs * ends[0]]
         one_core = roof.one_core_gflops
+        how = "measured peak" if roof.measured else "peak"
         if one_core is not None and one_core < 0.9 * roof.peak_gflops:
             _roof_line(figure, roof, one_core, ends, "on one core", "dot")
-        how = "measured peaks" if roof.measured else "peaks"
-        _roof_line(figure, roof, roof.peak_gflops, ends, f"{how} of {roof.device}", "solid")
+        if roof.cached:
+            name = f"{how} arithmetic of {roof.device}"
+            _roof_line(figure, roof, roof.peak_gflops, ends, name, "solid")
+            xs = [ends[0], roof.peak_gflops / roof.peak_gbs]
+            name = "device memory, which the warm cache may spare"
+            _line(figure, roof, xs, [roof.peak_gbs * x for x in xs], name, "dash")
+        else:
+            _roof_line(figure, roof, roof.peak_gflops, ends, f"{how}s of {roof.device}", "solid")
     levels = (min(heights) / 2, max(heights) * 2)
     for measured, name in ((True, "measured"), (False, "bound, not a time")):
         some = sorted((s for s in spots if s.measured == measured), key=lambda s: s.gflops)
@@ -115,10 +122,17 @@ def roofline(roof: Roof | None, spots: Sequence[Spot]) -> go.Figure:
 def _roof_line(
     figure: go.Figure, roof: Roof, gflops: float, ends: tuple[float, float], name: str, dash: str
 ) -> None:
-    """Memory's slope up to a peak rate, then that rate."""
+    """A peak rate, below it memory's slope where that is a bound, too."""
     xs = [ends[0], gflops / roof.peak_gbs, ends[1]]
+    ys = [gflops if roof.cached else min(gflops, roof.peak_gbs * x) for x in xs]
+    _line(figure, roof, xs, ys, name, dash)
+
+
+def _line(
+    figure: go.Figure, roof: Roof, xs: list[float], ys: list[float], name: str, dash: str
+) -> None:
     figure.add_scatter(
-        x=xs, y=[min(gflops, roof.peak_gbs * x) for x in xs], mode="lines", name=label(name),
+        x=xs, y=ys, mode="lines", name=label(name),
         line={"dash": dash}, customdata=[hover_lines(f"{name}\n{roof.source}")] * len(xs),
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
