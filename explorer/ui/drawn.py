@@ -27,6 +27,8 @@ class Drawn:
         self._begun = False
         self.whole = False
         """Whether there is more than the graph on the page."""
+        self.controls: dict[str, Any] = {}
+        """The values of the controls that a region was drawn with last."""
         self.turn = 0
         """Grows with every region that is drawn."""
 
@@ -85,6 +87,10 @@ class Drawn:
     def behind(self, answered: int) -> list[Region]:
         """The regions that wait and were drawn before the last of these answers."""
         return [region for region, asked in self._waiting.items() if asked != answered]
+
+    def touched(self, controls: dict[str, Any]) -> bool:
+        """Whether a control that was drawn has another value by now."""
+        return any(self.controls.get(key, value) != value for key, value in controls.items())
 
     def missed(self, desk: Desk, notice: Problem | None) -> bool:
         """Whether a region shows something old, or waits, and nothing will draw it in this run."""

@@ -14,7 +14,7 @@ import streamlit as st
 from explorer.ui import state
 from explorer.ui.components.pulse import pulse
 from explorer.ui.desk import Desk
-from explorer.ui.drawn import Region
+from explorer.ui.drawn import REGIONS, Region
 
 NEWS_MS = 400
 
@@ -28,6 +28,7 @@ def region(name: Region, part: Callable[[Desk], bool]) -> None:
             return
         drawn, asked = state.drawn(), state.background().finished
         drawn.begin(name, desk, state.notice())
+        drawn.controls = state.controls()
         drawn.waits(name, asked if part(desk) else None)
         if drawn.missed(desk, state.notice()):
             with st.container(key=f"unseen_{name}"):
@@ -49,6 +50,11 @@ def clock(_: Desk) -> bool:
 
 
 def _tick() -> None:
-    """Draw the regions for which a question was answered since; the clock alone without news."""
+    """Draw the regions for which a question was answered since; the clock alone without news.
+
+    A click that comes with the tick is one interaction with it, whose drawing this would replace.
+    """
+    if state.drawn().touched(state.controls()):
+        state.draw(list(REGIONS))
     if behind := state.drawn().behind(state.background().finished):
         state.draw(behind)

@@ -94,6 +94,14 @@ def draw(regions: list[Region]) -> None:
         st.rerun(drawn().plan([*regions, *_late()]))
 
 
+def controls() -> dict[str, Any]:
+    """The values of this tab's plain controls (components, uploads and the like are left out)."""
+    return {
+        str(key): value for key, value in st.session_state.items()
+        if isinstance(value, (str, int, float, list, tuple))
+    }  # fmt: skip
+
+
 def _late() -> list[Region]:
     now = desk()
     return drawn().owed(now, notice()) if now is not None else []

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 from explorer import bind_doctor
 from explorer.experiment import Experiment, dump
 from explorer.model.loaded import Source
-from explorer.ui import ask, say
+from explorer.ui import ask, say, state
 from explorer.ui import desk as desks
+from explorer.ui.drawn import REGIONS
 from tests.ui.fire import data, fire, shown
 
 UNBOUND = """\
@@ -136,6 +137,20 @@ def test_a_click_draws_what_it_changes_and_nothing_else(page: AppTest) -> None:
     page.run()
     fire(page, "variants", "show", desks.ORIGINAL)
     assert {"graph", "steplist", "script", "linked", "variants"} <= shown(page)
+
+
+def test_a_choice_that_comes_with_a_tick_of_the_clock_is_drawn(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.session_state["below"] = "Timing"
+    page.run()
+    asked: list[list[str]] = []
+    monkeypatch.setattr(state, "draw", lambda regions: asked.append(list(regions)))
+    fire(page, "pulse", "tick", True)
+    assert list(REGIONS) not in asked
+    page.selectbox(key="time_budget").set_value(60)
+    fire(page, "pulse", "tick", True)
+    assert list(REGIONS) in asked
 
 
 def test_buffers_are_drawn_when_asked_for(page: AppTest) -> None:
