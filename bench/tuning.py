@@ -4,10 +4,11 @@
 
 Both tune one float32 matmul for the same target, with the same number of trials and the same seed,
 one after the other on this machine, with TVM imported.  Stock gets its own defaults: local builder,
-local runner, XGBoost, evolutionary search.  With `static` neither has a device: stock has a builder
-and a runner in its own process (no imports, the best case for it) whose times are our predictions.
-What ours needs with the check of the best candidates is told beside.  Processor seconds show what
-the clock of a loaded machine hides.
+local runner, XGBoost, evolutionary search.  With `static` neither has a device: stock's runner
+tells our predictions instead of times, and its builder gets the headers of the CUDA wheels, which
+it does not find by itself.  A third way is then the best case for stock: instead of its builder one
+in its own process, which imports and compiles nothing.  What ours needs with the check of the best
+candidates is told beside.  Processor seconds show what the clock of a loaded machine hides.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tvm.ir.utils import derived_object
 from tvm.s_tir import meta_schedule as ms
 from tvm.target import Target as TvmTarget
 
+from explorer.engine import nvrtc
 from explorer.engine.load import module
 from explorer.engine.race_build import Starter
 from explorer.engine.race_device import OnDevice
@@ -85,10 +87,14 @@ def main() -> int:
     target = resolve("llvm" if given.target == "llvm" else DEFAULT, cuda_tags())
     warm()
     what = (source, target, given.target)
+    seeds = range(given.seeds)
     # Ours first: it is forked, and a process in which TVM has compiled is no good parent.
-    ours = [our_run(*what, given.trials, seed) for seed in range(given.seeds)]
-    stock = [stock_run(*what, given.trials, seed) for seed in range(given.seeds)]
-    best = [compared(*what, one, other) for one, other in zip(ours, stock, strict=True)]
+    ways = {"ours": [our_run(*what, given.trials, seed) for seed in seeds]}
+    ways["stock"] = [stock_run(*what, given.trials, seed) for seed in seeds]
+    if given.target == "static":
+        ways["stock, our builder"] = [
+            stock_run(*what, given.trials, seed, builder=texts()) for seed in seeds
+        ]
     load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores"
     print(f"matmul {given.size}³ float32, {target.tag}, {given.trials} trials, {load}")
     print(
@@ -97,8 +103,11 @@ def main() -> int:
     )
     print("| valid | best |")
     print("|--:|---|--:|--:|--:|--:|--:|--:|")
-    for seed in range(given.seeds):
-        for name, each, ratio in (("ours", ours[seed], "1"), ("stock", stock[seed], best[seed])):
+    for seed in seeds:
+        ours = ways["ours"][seed]
+        for name, runs in ways.items():
+            each = runs[seed]
+            ratio = "1" if each is ours else compared(*what, ours, each)
             first = "-" if each.first_s is None else f"{each.first_s:.1f}"
             print(
                 f"| {seed} | {name} | {60 * each.tried / each.search_s:.1f} "
@@ -145,8 +154,10 @@ def our_run(source: Source, target: Target, kind: str, trials: int, seed: int) -
         )  # fmt: skip
 
 
-def stock_run(source: Source, target: Target, kind: str, trials: int, seed: int) -> Run:
-    """TVM's own `tune_tir`."""
+def stock_run(
+    source: Source, target: Target, kind: str, trials: int, seed: int, builder: Any = None
+) -> Run:
+    """TVM's own `tune_tir`, with its own builder where none is given."""
     mod, first, results = module(source), list[float](), list[bool]()
 
     @derived_object
@@ -164,7 +175,7 @@ def stock_run(source: Source, target: Target, kind: str, trials: int, seed: int)
 
     options: dict[str, Any] = {}
     if kind == "static":
-        options = {"builder": texts(), "runner": predictions(target)}
+        options = {"builder": builder or noting(), "runner": predictions(target)}
     with tempfile.TemporaryDirectory() as path:
         began, cpu = time.monotonic(), cpu_s()
         stock_target: TvmTarget = search_target(target)
@@ -185,6 +196,32 @@ def cpu_s() -> float:
     """Processor seconds of this process and of those it has buried."""
     each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(used.ru_utime + used.ru_stime for used in each)
+
+
+def noting() -> Any:
+    """Stock's own builder, which also leaves the module beside what it made of it."""
+    tree = Path(tempfile.mkdtemp())
+    headers = nvrtc.include_folders()[0]
+    (tree / "include").symlink_to(headers)
+    (tree / "targets/x86_64-linux").mkdir(parents=True)
+    (tree / "targets/x86_64-linux/include").symlink_to(headers)
+    os.environ["CUDA_PATH"] = str(tree)
+    local = ms.builder.LocalBuilder()
+
+    @derived_object
+    class Noting(ms.builder.PyBuilder):
+        """Builds as `local` does."""
+
+        def build(self, build_inputs: Any) -> list[Any]:
+            """Called by TVM for a batch."""
+            found = list(local.build(build_inputs))
+            for each, made in zip(build_inputs, found, strict=True):
+                if made.error_msg is None:
+                    note = Path(str(made.artifact_path)).parent / "module.json"
+                    note.write_text(ir.save_json(each.mod), encoding="utf-8")
+            return found
+
+    return Noting()
 
 
 def texts() -> Any:
@@ -235,7 +272,8 @@ def predictions(target: Target) -> Any:
             """Called by TVM for a batch."""
             found = []
             for each in runner_inputs:
-                mod = ir.load_json(Path(str(each.artifact_path)).read_text(encoding="utf-8"))
+                note = Path(str(each.artifact_path)).parent / "module.json"
+                mod = ir.load_json(note.read_text(encoding="utf-8"))
                 word = predict(mod, "main", target, {})
                 found.append(Told(word.us, word.refused))
             return found

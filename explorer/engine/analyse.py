@@ -7,7 +7,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -32,7 +31,6 @@ from explorer.model.result import Build, Kernel
 from explorer.model.target import Target
 from explorer.primitives import AnyStep
 
-_VERBOSE = ("-lineinfo", "--ptxas-options=-v")
 _TOOL_TIMEOUT_S = 60
 _PTXAS = re.compile(r"^\s*ptxas (?:error|fatal)\s*:\s*")
 _ENTRY = re.compile(r"Entry function '(\w+)'")
@@ -96,20 +94,17 @@ def analyse(
     missing tool.
     """
     try:
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            text = pool.submit(nvrtc.compile_text, cuda_source, arch, "ptx", _VERBOSE[:1])
-            binary = nvrtc.compile_text(cuda_source, arch, "cubin", _VERBOSE)
-            ptx = text.result()
-        if not binary.code:
+        binary = nvrtc.compile_text(cuda_source, arch)
+        if not binary.cubin:
             return _refused(cuda_source, arch, binary)
-        sass = sass_by_kernel(disassembly(binary.code))
+        sass = sass_by_kernel(disassembly(binary.cubin))
         compiler = f"NVRTC {nvrtc.version()}"
     except ToolMissing as missing:
         return Analysis(status="unavailable", arch=arch, reason=str(missing))
     by_name = {kernel.name: kernel for kernel in launches}
     order = {name: place for place, name in enumerate(by_name)}
     found = resources(binary.log)
-    ptx_of = ptx_by_kernel(ptx.code.decode(errors="replace").rstrip("\0"))
+    ptx_of = ptx_by_kernel(binary.ptx)
     return Analysis(
         status="analysed",
         arch=arch,

@@ -44,7 +44,7 @@ def blame(
     states = _texts(source, steps, target, function)
 
     def refused(at: int) -> bool:
-        return not nvrtc.compile_text(states[at][1], arch).code
+        return not nvrtc.compile_text(states[at][1], arch).cubin
 
     if not states or not refused(len(states) - 1):
         return None

@@ -54,7 +54,7 @@ def compiled(function: str, text: str, arch: str) -> Compiled:
         binary = nvrtc.compile_text(text, used)
     except ToolMissing as missing:
         return Compiled(function=function, status="not_compiled", detail=str(missing), arch=arch)
-    if binary.code:
+    if binary.cubin:
         detail = f"NVRTC {nvrtc.version()} compiled it for {used}."
         if used != arch:
             detail += f" It can't compile for {arch}, which is older."

@@ -9,16 +9,12 @@ import functools
 import importlib.util
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from explorer.engine import disk_cache
 from explorer.errors import ToolMissing
-
-Format = Literal["cubin", "ptx", "assembled"]
-"""assembled: PTX of a text that was also assembled for the architecture, so that the log has
-ptxas's numbers and its refusal counts."""
 
 # TVM's text expects these of NVRTC, which has no <stdint.h> and no <math.h> of the host.
 _BEFORE = """#include <cuda/std/cstdint>
@@ -67,8 +63,11 @@ _OPTIONS = (
     "-U__CUDA_NO_HALF_OPERATORS__", "-U__CUDA_NO_HALF_CONVERSIONS__",
     "-U__CUDA_NO_BFLOAT16_OPERATORS__", "-U__CUDA_NO_BFLOAT16_CONVERSIONS__",
     "-U__CUDA_NO_BFLOAT162_OPERATORS__", "-U__CUDA_NO_BFLOAT162_CONVERSIONS__",
+    "--ptxas-options=-v", "--ptxas-options=--register-usage-level=10",
 )  # fmt: skip
 """What TVM gives NVRTC when it compiles a kernel itself (tvm.support.nvcc)."""
+_LINES = "-lineinfo"
+"""For SASS with CUDA lines; the code stays the same."""
 
 _ERROR_LINE = re.compile(r"^kernel\.cu\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
 _NO_HEADER = re.compile(r'error: cannot open source file "([^"]+)"')
@@ -77,21 +76,23 @@ _REPAIR = "Install cuda-bindings and the nvidia-cuda wheels named in requirement
 
 
 class Binary(msgspec.Struct, frozen=True):
-    """What NVRTC made of a text: `code` (empty when refused), `error` and its `line` (1-based)."""
+    """What NVRTC made of a text: cubin (empty when refused) and PTX, or `error` and its `line`.
 
-    code: bytes
+    `line` counts from 1; `log` has what ptxas says of registers and memory.
+    """
+
+    cubin: bytes = b""
+    ptx: str = ""
     error: str = ""
     line: int | None = None
     log: str = ""
 
 
-def compile_text(
-    source: str, arch: str, fmt: Format = "cubin", extra: tuple[str, ...] = (), *,
-    keep: bool = True,
-) -> Binary:  # fmt: skip
-    """Compile CUDA text for `arch` ("sm_90") with `extra` options.  A refusal is a value.
+def compile_text(source: str, arch: str, *, lines: bool = True, keep: bool = True) -> Binary:
+    """Compile CUDA text for `arch` ("sm_90").  A refusal is a value.
 
-    `keep` False: the caller keeps what it makes of the result, which is not stored itself.
+    `lines` False: the code does not say which line it is of, and is read faster.  `keep` False:
+    the caller keeps what it makes of the result, which is not stored itself.
 
     Raises ToolMissing when the NVRTC wheels are not installed or don't know `arch`.
     """
@@ -102,10 +103,11 @@ def compile_text(
             f"It knows {known[0]} to {known[-1]}.",
             "The text was generated but not compiled: pick a newer target to have it checked.",
         )
-    key = disk_cache.key("nvrtc", version(), arch, fmt, *_OPTIONS, *extra, _BEFORE, source)
+    options = (*_OPTIONS, _LINES) if lines else _OPTIONS
+    key = disk_cache.key("nvrtc", version(), arch, *options, _BEFORE, source)
     kept = disk_cache.load(key, Binary)
     if kept is None or _missing_header(kept):
-        kept = _compile(source, arch, fmt, extra)
+        kept = _compile(source, arch, options)
         if header := _missing_header(kept):
             # Not the text's fault, and not kept: the header may be there the next time.
             raise ToolMissing(f"The CUDA header {header} is not installed.",
@@ -118,7 +120,7 @@ def compile_text(
 def _missing_header(binary: Binary) -> str:
     """The CUDA header that was included and not found, or ""."""
     found = _NO_HEADER.search(binary.log)
-    return found[1] if found and not binary.code else ""
+    return found[1] if found and not binary.cubin else ""
 
 
 @functools.cache
@@ -153,13 +155,11 @@ def include_folders() -> tuple[Path, ...]:
     raise ToolMissing("The CUDA headers are not installed.", "NVRTC needs them.", _REPAIR)
 
 
-def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Binary:
+def _compile(source: str, arch: str, given: tuple[str, ...]) -> Binary:
     nvrtc = _nvrtc()
     lines = ("" if line.strip() == "#include <cuda.h>" else line for line in source.splitlines())
     text = _BEFORE + "\n".join(lines) + "\n"
-    options = [f"--gpu-architecture={arch}", *_OPTIONS, *extra]
-    if fmt == "ptx":
-        options[0] = f"--gpu-architecture=compute_{arch.removeprefix('sm_')}"
+    options = [f"--gpu-architecture={arch}", *given]
     options += [f"-I{folder}" for folder in include_folders()]
     headers = {} if _MORE_OF_CUDA.search(source) else _OWN_HEADERS
     status, program = nvrtc.nvrtcCreateProgram(
@@ -174,11 +174,9 @@ def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Bin
         words = log.rstrip(b"\0").decode(errors="replace")
         if int(done) != 0:
             return _refused(words or str(done))
-        if fmt != "cubin":
-            code = _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
-        else:
-            code = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
-        return Binary(code=code, log=words)
+        cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        ptx = _read(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).rstrip(b"\0")
+        return Binary(cubin, ptx.decode(errors="replace"), log=words)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -186,10 +184,10 @@ def _compile(source: str, arch: str, fmt: Format, extra: tuple[str, ...]) -> Bin
 def _refused(log: str) -> Binary:
     match = _ERROR_LINE.search(log)
     if match:
-        return Binary(code=b"", error=match[2], line=int(match[1]), log=log)
+        return Binary(error=match[2], line=int(match[1]), log=log)
     ptxas = _PTXAS_ERROR.search(log)
     first = next((line.strip() for line in log.splitlines() if "error" in line.lower()), "")
-    return Binary(code=b"", error=ptxas[1] if ptxas else first or log.strip(), log=log)
+    return Binary(error=ptxas[1] if ptxas else first or log.strip(), log=log)
 
 
 def _read(size_of: Any, read: Any, program: Any) -> bytes:

@@ -193,6 +193,13 @@ def check_of(summary: Summary, candidate: Candidate) -> Badge:
         return check_badge(checked.check)
     if candidate.origin == "imported":
         return Badge("not checked", "calm", "Its time is from another run, as its record says.")
+    if candidate.unproved:
+        return Badge(
+            "not compared yet", "busy", "It was timed before the reference was there. Its outputs "
+            "are kept and compared once it is; only then it counts as measured in the database.",
+        )  # fmt: skip
+    if candidate.fate == "measured" and candidate.reason:
+        return Badge("not compared", "warn", candidate.reason)
     if candidate.fate == "measured":
         return Badge(
             "outputs agree", "calm", "Compared with the reference when it was timed. "

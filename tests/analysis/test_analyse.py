@@ -218,7 +218,7 @@ def test_agrees_with_cuxray_on_the_cubin(
     assert from_shared.ways == ways
 
     cubin = tmp_path / "kernel.cubin"
-    cubin.write_bytes(compile_text(lowered.source, "sm_89").code)
+    cubin.write_bytes(compile_text(lowered.source, "sm_89").cubin)
     seen = cuxray(cubin, "1024")["access"]
     assert seen["worst_bank_conflict_ways"] == ways
     assert bool(seen["uncoalesced_global_accesses"]) is (sectors > 8)

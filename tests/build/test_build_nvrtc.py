@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
 
 import pytest
+from cuda.bindings import nvrtc as nvrtc_bindings
+from tvm.support import nvcc
 
 from explorer.comparison import with_compiled
 from explorer.engine import compile_check as checker
@@ -23,8 +27,51 @@ KERNEL = 'extern "C" __global__ void f(float* a) {\n  a[0] = 1.0f;\n  BODY\n}\n'
 
 def test_good_text_compiles_to_a_cubin_and_to_ptx() -> None:
     text = KERNEL.replace("BODY", "")
-    assert nvrtc.compile_text(text, "sm_80").code[:4] == b"\x7fELF"
-    assert b".target sm_80" in nvrtc.compile_text(text, "sm_80", "ptx").code
+    made = nvrtc.compile_text(text, "sm_80")
+    assert made.cubin[:4] == b"\x7fELF"
+    assert ".target sm_80" in made.ptx
+    assert len(_registers(made.log)) == 1
+
+
+def test_nvrtc_is_given_the_options_that_tvm_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[set[str]] = []
+    text = KERNEL.replace("BODY", "")
+    real = nvrtc_bindings.nvrtcCompileProgram
+
+    def noted(program: object, count: int, options: list[bytes]) -> object:
+        given.append({option.decode() for option in options})
+        return real(program, count, options)
+
+    monkeypatch.setattr(nvrtc_bindings, "nvrtcCompileProgram", noted)
+    monkeypatch.setenv("CUDA_PATH", str(nvrtc.include_folders()[0].parent))
+    with contextlib.suppress(RuntimeError):  # it looks for headers elsewhere
+        nvcc.compile_cuda(text, target_format="cubin", arch="sm_80", compiler="nvrtc")
+    nvrtc.compile_text(text, "sm_80", lines=False, keep=False)
+    theirs, ours = (
+        {option for option in options if not option.startswith("-I")} for options in given
+    )
+    # Only this one has ptxas say more, and it is no part of what it makes.
+    assert theirs - ours == {"--ptxas-options=--warn-on-local-memory-usage"}
+    assert not ours - theirs
+
+
+def test_noting_lines_changes_no_instruction() -> None:
+    text = KERNEL.replace("BODY", "for (int i = 0; i < 9; ++i) a[i] = a[i + 1] * 2.0f + a[0];")
+    plain = nvrtc.compile_text(text, "sm_80", lines=False)
+    noted = nvrtc.compile_text(text, "sm_80")
+    assert ".loc" in noted.ptx
+    assert _instructions(noted.ptx) == _instructions(plain.ptx)
+    assert [_registers(each.log) for each in (noted, plain)] == [["24"], ["24"]]
+
+
+def _registers(log: str) -> list[str]:
+    return re.findall(r"Used (\d+) registers", log)
+
+
+def _instructions(ptx: str) -> list[str]:
+    body = ptx[ptx.index(".entry") :].split(".section")[0].split(".file")[0]
+    lines = (line.strip() for line in body.splitlines())
+    return [line for line in lines if line.endswith(";") and not line.startswith("//")]
 
 
 def test_a_refusal_has_the_line_of_the_text() -> None:
@@ -80,7 +127,7 @@ def test_text_for_tensor_cores_compiles() -> None:
     text = "#include <mma.h>\n" + KERNEL.replace(
         "BODY", "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;"
     )
-    assert nvrtc.compile_text(text, "sm_80").code
+    assert nvrtc.compile_text(text, "sm_80").cubin
 
 
 def test_a_header_that_is_not_installed_is_no_refusal_of_the_text() -> None:

@@ -59,6 +59,26 @@ def searches(app: App) -> Locator:
     return app.page.get_by_role("grid", name="Searches").get_by_role("row")
 
 
+DOT = """([gd, id]) => {
+    const {xaxis, yaxis} = gd._fullLayout, box = gd.getBoundingClientRect();
+    for (const trace of gd.data)
+        for (let i = 0; trace.mode === "markers" && i < trace.customdata.length; i++)
+            if (trace.customdata[i][0] === id)
+                return [box.left + xaxis._offset + xaxis.c2p(xaxis.d2c(trace.x[i])),
+                        box.top + yaxis._offset + yaxis.c2p(yaxis.d2c(trace.y[i]))];
+}"""
+
+
+def click_dot(app: App, id: int) -> None:
+    """Click on a candidate's dot in the first chart."""
+    chart = app.page.locator(".js-plotly-plot").first
+    chart.scroll_into_view_if_needed()
+    x, y = app.page.evaluate(DOT, [chart.element_handle(), id])
+    app.page.mouse.move(x - 1, y)
+    app.page.mouse.move(x, y)
+    app.page.mouse.click(x, y)
+
+
 def count(app: App, fate: str) -> Locator:
     return app.page.get_by_test_id(f"row-{fate}|").locator("td").nth(1)
 
@@ -89,6 +109,11 @@ def test_a_small_search_runs_to_its_end_and_its_best_becomes_a_variant(
     expect(page.page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.page.get_by_text("measured on").first).to_be_visible()
     rows = page.page.get_by_role("grid", name="Candidates: measured").get_by_role("row")
+    rows.filter(has_text=f"#{best['id']}").click()
+    expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
+    other = max((e for e in told if e["fate"] == "measured"), key=lambda event: event["us"])
+    click_dot(page, other["id"])
+    expect(page.page.get_by_text(f"Candidate {other['id']}", exact=True)).to_be_visible()
     rows.filter(has_text=f"#{best['id']}").click()
     expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
     page.page.get_by_role("slider").press("ArrowLeft")

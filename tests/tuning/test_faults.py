@@ -12,9 +12,10 @@ from pathlib import Path
 
 from tvm import ir, tirx
 
+from explorer.engine.race_material import Ready
 from explorer.engine.tuning.attempt import Attempts
 from explorer.engine.tuning.hands import Work
-from explorer.engine.tuning.talk import Answer, Build, Make, Order, Ran, Refer, Run
+from explorer.engine.tuning.talk import Answer, Build, Make, Order, Ran, Refer, Referred, Run
 from explorer.tuning.events import Candidate, Event, Started
 from explorer.tuning.folder import RECORDS, WORKLOADS, Folder
 from tests.tuning.jobs import events, new, run, run_apart, summary, trials
@@ -206,6 +207,22 @@ def test_no_reference_in_time_is_no_reason_to_wait(tmp_path: Path) -> None:
     assert not any(each.unproved for each in trials(folder))
     assert summary(folder).funnel()["measured"] == 3
     assert len(database(folder)) == 3
+
+
+def test_what_could_not_be_compared_says_so(tmp_path: Path) -> None:
+    folder = new(tmp_path, trials=3, top=0)
+
+    def fault(attempts: Attempts, order: Order) -> Answer | None:
+        if isinstance(order, Refer):
+            return Referred(Ready(made=False, words="the reference took over 60 s"))
+        return None
+
+    assert run(folder, work=faulty(fault)).how == "done"
+    found = trials(folder)
+    assert {each.fate for each in found} == {"measured"}
+    assert {each.reason for each in found} == {
+        "Its outputs were not compared: the reference took over 60 s."
+    }
 
 
 def test_what_was_not_proved_is_tried_again_after_a_kill(tmp_path: Path) -> None:

@@ -152,6 +152,10 @@ def test_the_check_of_a_candidate_is_told_or_why_there_is_none() -> None:
     assert tunes_words.check_of(found, candidate(1)).text == "outputs agree"
     assert tunes_words.check_of(found, PREDICTED).text == "not checked"
     assert tunes_words.check_of(found, candidate(3, origin="imported")).text == "not checked"
+    early = tunes_words.check_of(found, candidate(1, unproved=True))
+    assert early.text == "not compared yet"
+    never = tunes_words.check_of(found, candidate(1, reason="Its outputs were not compared: slow."))
+    assert (never.text, never.why) == ("not compared", "Its outputs were not compared: slow.")
 
 
 def test_the_history_is_told_latest_first_and_escaped() -> None:

@@ -127,8 +127,12 @@ class Ledger:
 
     def proved(self, trial: Trial, answer: Proved) -> None:
         """What it left was compared with the reference, or there is none."""
+        ready = self.search(trial.function).ready
         if answer.wrong:
             self._finish(trial, "wrong", "the reference", answer.wrong)
+        elif ready is not None and not ready.made:
+            why = f"Its outputs were not compared: {ready.words}."
+            self._finish(trial, "measured", reason=why)
         else:
             self._finish(trial, "measured")
 

@@ -28,7 +28,7 @@ from explorer.engine.targets import tvm_target
 from explorer.engine.tuning.demand import Kernel, Refused
 from explorer.model.target import Target
 
-VERSION = "3"
+VERSION = "4"
 """Part of the key under which predictions are kept: raise it when the model changes."""
 SUMMED = ("device_bytes", "l1_sectors", "l2_sectors", "shared_wavefronts")
 """Facts of which a function has the sum over its kernels, of the others the largest."""
@@ -105,12 +105,11 @@ def _predicted(
     for launch in lowered.host.launches:
         _launchable(launch, host, target)
     arch = _compiled_for(target.arch, assumed)
-    verbose = ("--ptxas-options=-v",)
-    binary = nvrtc.compile_text(lowered.source, arch, "assembled", verbose, keep=False)
-    if not binary.code:
+    binary = nvrtc.compile_text(lowered.source, arch, lines=False, keep=False)
+    if not binary.cubin:
         raise Refused("NVRTC", f"NVRTC refuses the text: {binary.error.rstrip('.')}.")
     found = resources(binary.log)
-    texts = ptx_by_kernel(binary.code.decode(errors="replace"))
+    texts = ptx_by_kernel(binary.ptx)
     on, stand_in = model.card(target.tag, target.arch)
     if stand_in:
         assumed.add(f"No peaks are known of {target.tag}: those of {on.name} were taken.")

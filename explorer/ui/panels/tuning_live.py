@@ -151,7 +151,7 @@ def _charts(watch: Watch, function: str) -> None:
     left, right = st.columns([1.6, 1], gap="small")
     with left:
         _chart(
-            watch.kept(("curve", function), lambda: plots.convergence(summary, function)),
+            watch, watch.kept(("curve", function), lambda: plots.convergence(summary, function)),
             "tune_curve", "How the best figure fell, and every candidate",
         )  # fmt: skip
     with right:
@@ -162,7 +162,7 @@ def _charts(watch: Watch, function: str) -> None:
             )
             return
         _chart(
-            watch.kept(("model", function), lambda: plots.cost_model(summary, function)),
+            watch, watch.kept(("model", function), lambda: plots.cost_model(summary, function)),
             "tune_scores", "The cost model's score against the figures",
         )  # fmt: skip
         agreement = summary.agreement(function)
@@ -173,9 +173,16 @@ def _charts(watch: Watch, function: str) -> None:
             )
 
 
-def _chart(drawn: Any, key: str, alt: str) -> None:
+def _chart(watch: Watch, drawn: Any, key: str, alt: str) -> None:
+    """A chart whose dots open their candidates."""
+
+    def chosen() -> None:
+        id = plots.chosen(st.session_state[key])
+        if id is not None:
+            pick(watch, id)
+
     st.plotly_chart(
-        drawn, key=key, alt=alt,
+        drawn, key=key, alt=alt, on_select=chosen, selection_mode="points",
         config={"displaylogo": False, "displayModeBar": False},
     )  # fmt: skip
 

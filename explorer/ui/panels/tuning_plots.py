@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -24,6 +25,11 @@ _SHIFTS = (9, -9)
 BEST, RIVAL = "#d9702b", "#8a8f99"
 """Colours that are told apart on the light and on the dark page."""
 
+_PICKED: dict[str, Any] = {
+    "selected": {"marker": {"size": 13}}, "unselected": {"marker": {"opacity": 1}},
+}  # fmt: skip
+"""The dot that was clicked is larger; the others stay as they are."""
+
 
 def convergence(summary: Summary, function: str) -> go.Figure:
     """Every candidate's figure by trial, the best so far as a line, rivals as dashed lines.
@@ -40,7 +46,7 @@ def convergence(summary: Summary, function: str) -> go.Figure:
             found.add_scatter(
                 x=[each.trial for each in some], y=[figure(each) for each in some], name=name,
                 mode="markers",
-                marker={"size": 8, "symbol": SYMBOLS[group], "color": COLOURS[group]},
+                marker={"size": 8, "symbol": SYMBOLS[group], "color": COLOURS[group]}, **_PICKED,
                 customdata=[[each.id, _about(each)] for each in some],
                 hovertemplate="%{customdata[1]}<extra></extra>",
             )  # fmt: skip
@@ -70,7 +76,7 @@ def cost_model(summary: Summary, function: str) -> go.Figure:
     found = go.Figure()
     found.add_scatter(
         x=[each.score for each in some], y=[figure(each) for each in some], mode="markers",
-        marker={"size": 7, "color": COLOURS["sampled"]}, showlegend=False,
+        marker={"size": 7, "color": COLOURS["sampled"]}, showlegend=False, **_PICKED,
         customdata=[[each.id, _about(each)] for each in some],
         hovertemplate="%{customdata[1]}<extra></extra>",
     )  # fmt: skip
@@ -81,6 +87,13 @@ def cost_model(summary: Summary, function: str) -> go.Figure:
         uirevision=function,
     )  # fmt: skip
     return framed(found, HEIGHT)
+
+
+def chosen(event: Any) -> int | None:
+    """The candidate whose dot was clicked, by what Streamlit says of a chart; None for a line."""
+    ids = [point["customdata"][0] for point in event["selection"]["points"]
+           if point.get("customdata")]  # fmt: skip
+    return int(ids[0]) if ids else None
 
 
 def group_of(candidate: Candidate) -> str:
