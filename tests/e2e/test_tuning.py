@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -27,6 +28,17 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
+ROW_SUMS = """
+@T.prim_func(s_tir=True)
+def row_sums(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vj]
+"""
+TWO = "@I.ir_module\nclass Two:\n" + indent("\n".join((TEXT, ROW_SUMS)), "    ")
 
 
 @pytest.fixture
@@ -38,11 +50,13 @@ def own(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def page(own: Server, chromium: Browser) -> Iterator[App]:
+def page(own: Server, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[App]:
+    """The tab on an experiment for llvm with the text given as parameter, or `TEXT`."""
     watched = Watched(chromium)
     app = App(watched.page(), own.url).open()
+    text = getattr(request, "param", TEXT)
     saved = Experiment(
-        title="Small", source=Source(TEXT), target="llvm", variants=(Variant("Original"),)
+        title="Small", source=Source(text), target="llvm", variants=(Variant("Original"),)
     )
     app.upload("small.experiment.json", dump(saved))
     expect(app.page.get_by_text("Target: llvm")).to_be_visible()
@@ -122,6 +136,26 @@ def test_a_small_search_runs_to_its_end_and_its_best_becomes_a_variant(
     made = page.variant(f"tuned {best['id']}")
     expect(made).to_have_attribute("aria-selected", "true")
     expect(page.steps().first).to_be_visible()
+
+
+@pytest.mark.parametrize("page", [TWO], indirect=True)
+def test_two_functions_share_the_trials_and_each_has_its_best(page: App, tmp_path: Path) -> None:
+    tune(page, 8)
+    expect(page.page.get_by_text("All trials are done").first).to_be_visible(timeout=240_000)
+    tried = [e for e in events(tmp_path, "candidate") if e.get("trial") and e["fate"] == "measured"]
+    of = {name: [e for e in tried if e["function"] == name] for name in ("main", "row_sums")}
+    for name, found in of.items():
+        assert len({event["id"] for event in found}) == 4
+        best = min(found, key=lambda event: event["us"])
+        page.page.get_by_role("radio", name=name).click()
+        page.idle()
+        rows = page.page.get_by_role("grid", name="Candidates: measured").get_by_role("row")
+        rows.filter(has_text=f"#{best['id']}").click()
+        expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
+        page.button("Make it a variant").click()
+        expect(page.variant(f"tuned {name} {best['id']}")).to_have_attribute(
+            "aria-selected", "true"
+        )
 
 
 def test_a_search_is_paused_stopped_and_goes_on_after_its_server_was_killed(
