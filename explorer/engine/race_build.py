@@ -10,6 +10,7 @@ from tvm import ir, tirx
 from tvm.support import tar
 
 from explorer.emulator import compiler as cc
+from explorer.engine import cuda_compile
 from explorer.engine.build import build_module
 from explorer.engine.build_llvm import not_for_processor
 from explorer.engine.failures import last_line
@@ -87,13 +88,20 @@ def compile_for(starter: Starter, function: str, target: Target, triple: str = "
     """The runtime module of a variant.  Raises NotLoaded."""
     assert starter.mod is not None
     try:
-        return tirx.build(only(starter.mod, function), target=tvm_target(target, triple))
+        return runtime_module(only(starter.mod, function), target, triple)
     except LOWERING_ERRORS as failure:
         if target.kind == "llvm" and starter.state is not None:
             shown = starter.state.nest.function(function)
             if shown is not None:
                 raise NotLoaded(f"Not built. {not_for_processor(shown, failure)}") from None
         raise NotLoaded(f"Not built for the device. {last_line(str(failure))}") from None
+
+
+def runtime_module(mod: ir.IRModule, target: Target, triple: str = "") -> Any:
+    """What can be loaded on a device, here or elsewhere.  Raises one of LOWERING_ERRORS."""
+    if target.kind == "cuda":
+        cuda_compile.compile_for(target.arch)
+    return tirx.build(mod, target=tvm_target(target, triple))
 
 
 def export(built: Any, folder: Path, name: str, *, link: bool) -> Path:

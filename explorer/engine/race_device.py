@@ -18,7 +18,7 @@ import tvm_ffi
 from explorer.analysis.peaks import Gpu, gpu
 from explorer.analysis.roofline import roofline
 from explorer.baselines import Processor
-from explorer.engine import cpu_peaks, cuda_kept, device_lock, race_build
+from explorer.engine import cpu_peaks, device_lock, race_build
 from explorer.engine.failures import last_line
 from explorer.engine.isolate import forking
 from explorer.engine.lower import LOWERING_ERRORS
@@ -127,8 +127,6 @@ class OnDevice:
             return "" if self.where.again or again else device_lock.quarantined(device)
 
         def build(at: int) -> Any:
-            if self.target.kind == "cuda":
-                cuda_kept.keep_builds()
             return race_build.compile_for(starters[at], material.name, self.target)
 
         make = track(self.runner, self.place, self.where, self.session_s, material, build)

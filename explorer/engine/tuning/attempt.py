@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import tvm_ffi
-from tvm import ir, s_tir, tirx
+from tvm import ir, s_tir
 from tvm.s_tir import meta_schedule as ms
 
 from explorer.engine import race_build
@@ -22,7 +22,6 @@ from explorer.engine.race_line import Order as Turn
 from explorer.engine.race_line import unlimited_data
 from explorer.engine.race_material import Material
 from explorer.engine.race_track import Track
-from explorer.engine.targets import tvm_target
 from explorer.engine.trace import plain
 from explorer.engine.tuning import finals
 from explorer.engine.tuning.maker import make
@@ -158,7 +157,7 @@ class Attempts:
 
     def compiled(self, mod: ir.IRModule, triple: str) -> Any:
         """The runtime module.  Raises one of LOWERING_ERRORS."""
-        return tirx.build(mod, target=tvm_target(self.job.target, triple))
+        return race_build.runtime_module(mod, self.job.target, triple)
 
     def _why(self, mod: ir.IRModule, failure: Exception) -> str:
         """Why TVM can't build it, in one sentence."""
