@@ -119,13 +119,13 @@ def _doctor(options: argparse.Namespace) -> int:
     error = error_texts.told_in(experiment.source.text)
     target = options.target or experiment.target
     try:
-        workbench.open_source(experiment.source)
+        loaded = workbench.open_source(experiment.source)
     except LoadError as unloadable:
         if error is None or isinstance(unloadable, ForbiddenText):
             raise
         only = Diagnosis(status="ill", what=error.what, why=error.why, error=error)
         return _told(only, options)
-    sizes = {**experiment.sizes, **sizes_of(options.size)}
+    sizes = {**experiment.sizes, **sizes_of(options.size, loaded)}
     return _told(diagnose(experiment.source, (), target, sizes, error), options)
 
 

@@ -14,7 +14,7 @@ from explorer.cli_options import DEFAULT_WITH, FORMS
 from explorer.comparison import ORIGINAL
 from explorer.errors import ExperimentError, LoadError, UserError
 from explorer.experiment import Experiment, parse
-from explorer.model.loaded import Source
+from explorer.model.loaded import Loaded, Source
 from explorer.model.view import Exported
 from explorer.targets import DEFAULT
 
@@ -58,13 +58,19 @@ def named_schedule(given: str) -> tuple[str, str]:
     return name, read_text(path)
 
 
-def sizes_of(given: list[str]) -> dict[str, int]:
-    """Symbolic sizes from --size arguments."""
+def sizes_of(given: list[str], loaded: Loaded | None = None) -> dict[str, int]:
+    """Symbolic sizes from --size arguments, each one of the module's where that is known.
+
+    Raises Usage.
+    """
     sizes = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not (name.isidentifier() and equals and value.strip().isdigit()):
             raise Usage(f"--size takes NAME=NUMBER, e.g. n=128, not {text}")
+        if loaded is not None and name not in loaded.symbols:
+            known = ", ".join(loaded.symbols) or "fixed sizes only"
+            raise Usage(f"the module has no size {name}; it has {known}")
         sizes[name] = int(value)
     return sizes
 

@@ -19,9 +19,11 @@ from explorer.cli_inputs import (
     sizes_of,
 )
 from explorer.comparison import ORIGINAL, Question
+from explorer.errors import UserError
 from explorer.experiment import Experiment, Variant
 from explorer.model.loaded import Loaded
 from explorer.model.race import Method, Where
+from explorer.model.view import Proposal
 from explorer.tuned import tuned
 
 
@@ -58,7 +60,7 @@ def question_of(options: argparse.Namespace) -> tuple[Question, Loaded]:
         variants=(*((name, known[name]) for name in names if name in known), *found),
         schedules=schedules,
         function=options.func,
-        sizes={**experiment.sizes, **sizes_of(options.size)},
+        sizes={**experiment.sizes, **sizes_of(options.size, loaded)},
     )
     _has_function(loaded, question.function)
     return question, loaded
@@ -67,15 +69,17 @@ def question_of(options: argparse.Namespace) -> tuple[Question, Loaded]:
 def variant_of(options: argparse.Namespace) -> tuple[Experiment, Variant]:
     """The one variant that --with, --schedule or --tuned names.  Starts the workers.
 
-    The experiment has the target and the sizes asked for.  Raises LoadError, StepRefused, Usage.
+    The experiment has the target and the sizes asked for.  Raises LoadError, StepRefused, Usage,
+    and UserError where an automatic way schedules nothing.
     """
     experiment = experiment_of(options.module)
     text = read_text(options.schedule) if options.schedule else ""
     name = options.with_ or Path(options.schedule or "").stem
     workbench.start(warm=needs_intrinsics([name or options.tuned], [text]))
-    _has_function(workbench.open_source(experiment.source), options.func)
+    loaded = workbench.open_source(experiment.source)
+    _has_function(loaded, options.func)
     target = options.target or experiment.target
-    sizes = {**experiment.sizes, **sizes_of(options.size)}
+    sizes = {**experiment.sizes, **sizes_of(options.size, loaded)}
     known = {variant.name: variant for variant in experiment.variants}
     if options.tuned:
         variant = Variant(*tuned(options.tuned, experiment.source, options.func))
@@ -86,8 +90,19 @@ def variant_of(options: argparse.Namespace) -> tuple[Experiment, Variant]:
     else:
         check_names([name], known)
         found = workbench.propose(experiment.source, (), name, target, options.func)
+        _scheduled_something(name, found)
         variant = Variant(name, workbench.steps_of(found))
     return msgspec.structs.replace(experiment, target=target, sizes=sizes), variant
+
+
+def _scheduled_something(name: str, found: Proposal) -> None:
+    failed = [each for each in found.outcomes if each.status == "failed"]
+    if failed and not found.steps:
+        raise UserError(
+            f"{name} schedules nothing here.",
+            " ".join(f"{each.rule} on {each.function} failed: {each.reason}" for each in failed),
+            "Schedule it by hand (--schedule FILE), or name another variant.",
+        )
 
 
 def _has_function(loaded: Loaded, name: str) -> None:

@@ -60,6 +60,8 @@ def report(made: Report) -> str:
     for variant in made.variants:
         rows += _rows(variant)
     parts = [f"Target: {made.target}"]
+    if made.other_modules is not msgspec.UNSET:
+        parts.append(f"Other modules of the text are left alone: {', '.join(made.other_modules)}.")
     parts += [f"line {m.line}: {m.rule}: {m.before} -> {m.after}" for m in made.migrations]
     parts += ["", table(rows)]
     for variant in made.variants:

@@ -78,7 +78,7 @@ def _job(options: argparse.Namespace) -> TuneJob:
     return TuneJob(
         title=experiment.title or ("" if options.module == "-" else Path(options.module).stem),
         source=experiment.source, target=target, tasks=tasks, runner=runner, where=where,
-        sizes={**experiment.sizes, **sizes_of(options.size)},
+        sizes={**experiment.sizes, **sizes_of(options.size, loaded)},
         rivals=_rivals(options.with_, question, experiment),
         steering=Steering(
             without_rules=tuple(options.without_rule), with_rules=tuple(options.with_rule),

@@ -65,6 +65,9 @@ def compare(question: Question, loaded: Loaded) -> Report:
         target=question.target,
         migrations=tuple(migration_report(change) for change in loaded.migrations),
         variants=variants,
+        other_modules=(
+            tuple(name for name in loaded.modules if name != loaded.module) or msgspec.UNSET
+        ),
     )
 
 

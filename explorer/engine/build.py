@@ -137,7 +137,9 @@ class _Builder:
         built = any(function.status == "built" for function in functions)
         reason = " ".join(self.failed)
         if not self.failed and not built:
+            why = {each.name: each.reason for each in functions if each.reason}
             reason = "No function of the module is meant for the GPU."
+            reason += "".join(f" {name}: {words}" for name, words in why.items())
         return Build(
             status="failed" if self.failed else "built" if built else "not_applicable",
             reason=reason,

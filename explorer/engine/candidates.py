@@ -6,7 +6,9 @@ from typing import Any
 
 from tvm import ir, s_tir, tirx
 
+from explorer.engine.extract import nest_of
 from explorer.engine.places import _pre_order
+from explorer.engine.unbound import nothing_to_do
 
 SCHEDULED = "tirx.is_scheduled"
 
@@ -31,7 +33,21 @@ def skip_reason(mod: ir.IRModule, name: str) -> str:
     if blocks and not unbound:
         axes = ", ".join(sorted(bound_axes(func)))
         return f"It is scheduled already: every block runs on {axes}."
+    if _has_empty_loop(func):
+        shown = nest_of(mod, mod.script(show_meta=False)).function(name)
+        return "" if shown is None else nothing_to_do(shown)
     return ""
+
+
+def _has_empty_loop(func: Any) -> bool:
+    found: list[Any] = []
+
+    def visit(stmt: Any) -> None:
+        if isinstance(stmt, tirx.For) and isinstance(stmt.extent, tirx.IntImm):
+            found.append(int(stmt.extent.value))
+
+    _pre_order(func.body, visit)
+    return 0 in found
 
 
 def note_of(func: Any) -> str:

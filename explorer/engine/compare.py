@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +21,15 @@ class Difference:
     largest: float = 0.0
     """Largest absolute difference of all elements that are numbers."""
     unwritten: bool = False
+    undefined: bool = False
+    """What is expected is what lay in memory before: the reference writes or reads nothing else."""
 
     def sentence(self) -> str:
         """Both values in words."""
         if self.unwritten:
             return f"never written, expected {self.expected:.6g}"
+        if self.undefined:
+            return f"got {self.got:.6g}, and the unscheduled function leaves it undefined"
         return f"got {self.got:.6g}, expected {self.expected:.6g}"
 
 
@@ -37,13 +41,37 @@ def difference(
     *,
     whole: bool,
     slack: np.ndarray | float = 0.0,
+    poison: int | None = None,
 ) -> Difference:
     """Compare; NaN equals NaN, infinities equal themselves, equal bits are equal.
 
     `slack` is allowed on top of what rounding explains, for each element; an integer with slack
     was decided by a rounding error and may be anything.
     With `whole` results are whole numbers, so that a difference below one half is none.
+    `poison` is the byte that memory was filled with before.
     """
+    found = _difference(got, expected, dtype, numerics, whole=whole, slack=slack)
+    if not found.count or poison is None or not _tells(got.dtype, poison):
+        return found
+    return replace(
+        found, unwritten=_left(got[found.first], poison),
+        undefined=_left(expected[found.first], poison),
+    )  # fmt: skip
+
+
+def _tells(dtype: np.dtype, poison: int) -> bool:
+    """Poison can't be mistaken for a value: all bits set are -1 in whole numbers."""
+    return dtype.itemsize > 1 and (poison != 0xFF or dtype.kind not in "iub")
+
+
+def _left(value: np.generic, poison: int) -> bool:
+    return set(value.tobytes()) == {poison}
+
+
+def _difference(
+    got: np.ndarray, expected: np.ndarray, dtype: str, numerics: Numerics, *, whole: bool,
+    slack: np.ndarray | float,
+) -> Difference:  # fmt: skip
     total = int(got.size)
     if not total:
         return Difference(0, 0)

@@ -20,11 +20,18 @@ def sentence(function: Function, failure: Exception) -> str:
     return f"TVM can't lower {function.name}: {last_line(text)}"
 
 
+_PLACE = re.compile(r"^\s*(Error in pass:|Location \(TVMScript\):)", re.MULTILINE)
+"""From here on TVM shows the place: the function, its lines underlined."""
+_CHECK = re.compile(r"^Check failed: .+?(?:\)| is false)\s?: (?=\S)")
+
+
 def last_line(text: str) -> str:
-    """The last line with content, free of error class names and source positions."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """The last line with words, free of error class names, C++ conditions and source positions."""
+    words = _PLACE.split(text)[0]
+    lines = [line.strip() for line in words.splitlines() if re.search(r"\w", line)]
     line = lines[-1] if lines else "it gives no reason."
     line = re.sub(r"^(\w*Error|error):\s*", "", line)
+    line = _CHECK.sub("", line)
     return line if line.endswith((".", "?", "!")) else line + "."
 
 
@@ -91,9 +98,22 @@ def _unbounded(function: Function, text: str) -> str:
     )
 
 
+def _undefined(function: Function, text: str) -> str:
+    """A variable of a loop that a step has replaced."""
+    found = _NAMED.search(text)
+    names = found[1].strip(" ,") if found else "A variable"
+    return (
+        f"{names} is used in {function.name}, but no loop and no parameter defines it any more: a "
+        "step has replaced its loop, and a condition (T.where) still names it. Write the condition "
+        "with the block's own variables."
+    )
+
+
+_NAMED = re.compile(r"variables \((.*?)\) are used, but are not passed in")
 _KNOWN: tuple[tuple[str, Say], ...] = (
     (r"Cannot allocate global memory", _global_scratch),
     (r"bad optional access", _unbounded),
+    (_NAMED.pattern, _undefined),
     (r"(?i)extent.*(mismatch|incompatible|conflict|inconsistent)|same thread.*extent", _extents),
     (r"dtype mismatch on BufferStore.*bfloat16", _bfloat16),
 )

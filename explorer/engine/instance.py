@@ -114,12 +114,12 @@ class Instance:
         for at, param in enumerate(self.setting.params):
             found = difference(
                 run.outputs[at], results[at], param.dtype, self.numerics,
-                whole=plan.style == "whole",
+                whole=plan.style == "whole", poison=plan.poison,
             )  # fmt: skip
             if found.count and plan.style != "whole":
                 found = difference(
                     run.outputs[at], results[at], param.dtype, self.numerics, whole=False,
-                    slack=self.expected.slack(start, results, plan)[at],
+                    slack=self.expected.slack(start, results, plan)[at], poison=plan.poison,
                 )  # fmt: skip
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
@@ -152,13 +152,13 @@ class Instance:
                 )
             found = difference(
                 run.outputs[at][written], results[at][written], param.dtype, self.numerics,
-                whole=plan.style == "whole",
+                whole=plan.style == "whole", poison=plan.poison,
             )  # fmt: skip
             if found.count and plan.style != "whole":
                 slack = self.expected.slack(start, results, plan, needed)[at][written]
                 found = difference(
                     run.outputs[at][written], results[at][written], param.dtype, self.numerics,
-                    whole=False, slack=slack,
+                    whole=False, slack=slack, poison=plan.poison,
                 )  # fmt: skip
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:

@@ -93,11 +93,15 @@ class VariantReport(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All variants of a module for one target; `verdicts` only where they were timed."""
+    """All variants of a module for one target; `verdicts` only where they were timed.
+
+    `other_modules` are further ones in the text, which were left alone, where there are some.
+    """
 
     target: str
     migrations: tuple[MigrationReport, ...]
     variants: tuple[VariantReport, ...]
+    other_modules: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     verdicts: Any = msgspec.UNSET
 
 

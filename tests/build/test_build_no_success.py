@@ -174,6 +174,42 @@ def test_relax_host_and_empty_functions_are_skipped_with_a_reason(built: Builder
     empty = built(EMPTY)
     assert empty.status == "not_applicable"
     assert function(empty, "none").reason == "Nothing to compute: loop i has extent 0."
+    assert empty.reason.endswith("none: Nothing to compute: loop i has extent 0.")
+
+
+REDUCED_BY_BLOCKS = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((48, 24), "float32"), B: T.Buffer((24,), "float32")):
+    for bx in T.thread_binding(48, thread="blockIdx.x"):
+        for tx in T.thread_binding(24, thread="threadIdx.x"):
+            with T.sblock("b"):
+                vj, vi = T.axis.remap("SR", [tx, bx])
+                with T.init():
+                    B[vj] = T.float32(0)
+                B[vj] = B[vj] + A[vi, vj]
+"""
+GUARDED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((45,), "float32"), B: T.Buffer((45,), "float32")):
+    for i in range(45):
+        with T.sblock("b"):
+            vi = T.axis.spatial(45, i)
+            T.where(i % 2 == 0)
+            B[vi] = A[vi]
+"""
+
+
+def test_tvms_underlined_listing_is_no_reason(built: Builder) -> None:
+    found = built(REDUCED_BY_BLOCKS)
+    (reason,) = (each.reason for each in found.functions)
+    assert "Cross-thread reduction requires" in reason
+    assert "^" not in reason
+    assert "Check failed" not in reason
+
+
+def test_a_condition_on_a_loop_that_is_gone_is_explained(built: Builder) -> None:
+    found = built(GUARDED, "dlight")
+    assert "i is used in main, but no loop and no parameter defines it any more" in found.reason
 
 
 def test_a_step_that_no_longer_applies_makes_the_build_refused(made: Made, target: Target) -> None:

@@ -71,7 +71,15 @@ def test_results_that_nobody_writes(target: Target) -> None:
     half = SUM.replace("T.grid(64, 100)", "T.grid(32, 100)")
     verdict = one(check_module(original, bound(mod(ROWS, half)), target, {}))
     assert verdict.status == "mismatch"
-    assert "32 of 64 elements of B differ; first B[32]" in verdict.detail
+    assert "32 of 64 elements of B differ; first B[32]: never written, expected" in verdict.detail
+
+
+def test_what_the_original_leaves_undefined_is_no_value_to_expect(target: Target) -> None:
+    half = mod(ROWS, SUM.replace("T.grid(64, 100)", "T.grid(32, 100)"))
+    verdict = one(check_module(half, bound(mod(ROWS, SUM)), target, {}))
+    assert verdict.status == "mismatch"
+    assert "32 of 64 elements of B differ; first B[32]: got" in verdict.detail
+    assert "and the unscheduled function leaves it undefined" in verdict.detail
 
 
 def test_neighbours_through_global_memory_race(target: Target) -> None:

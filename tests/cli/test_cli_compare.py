@@ -206,3 +206,20 @@ def test_the_table_reads_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     assert "gpu_add_kernel" in out
     assert "no time: No CUDA device" in out or "not timed" in out.lower()
+
+
+def test_modules_that_were_left_alone_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    one = (
+        "@I.ir_module\nclass {name}:\n    @T.prim_func(s_tir=True)\n"
+        '    def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n'
+        "        for i in range(8):\n            with T.sblock('B'):\n"
+        "                vi = T.axis.spatial(8, i)\n                B[vi] = A[vi]\n"
+    )
+    both = tmp_path / "both.py"
+    both.write_text(one.format(name="First") + "\n" + one.format(name="Second"))
+    assert main(["compare", str(both), "--with", "original", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["other_modules"] == ["Second"]
+    assert main(["compare", str(both), "--with", "original"]) == 0
+    assert "Other modules of the text are left alone: Second." in capsys.readouterr().out

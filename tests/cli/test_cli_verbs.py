@@ -68,6 +68,7 @@ def test_a_missing_file_can_not_load_either(capsys: pytest.CaptureFixture[str]) 
         (["compare", "M", "--with", ","], "names no variant"),
         (["compare", "M", "--size", "n"], "NAME=NUMBER"),
         (["compare", "M", "--size", "n=-3"], "NAME=NUMBER"),
+        (["compare", "M", "--with", "original", "--size", "q=7"], "no size q; it has fixed sizes"),
         (["compare", "M", "--schedule", "file"], "NAME=FILE"),
         (["compare", "M", "--with", "autotvm"], "no variant autotvm"),
         (["compare", "M", "--func", "nope", "--with", "original"], "no function nope"),
@@ -121,6 +122,29 @@ def test_export_prints_any_format(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_can_not_be_exported_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", case("10"), "--with", "original", "--format", "cuda", "-o", "-"]) == 1
     assert "There is no CUDA source to save." in capsys.readouterr().err
+
+
+def test_a_strategy_that_schedules_nothing_is_not_exported(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.py"
+    assert main(["export", case("63"), "--with", "dlight", "-o", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "dlight schedules nothing here." in said
+    assert "works in place" in said
+    assert not out.exists()
+
+
+def test_an_unscheduled_module_exports_a_script_that_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.py"
+    assert main(["export", case("10"), "--with", "original", "-o", str(out)]) == 0
+    done = subprocess.run(
+        [sys.executable, "-I", str(out)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert "no kernel: no function of this module has loops bound" in done.stdout
 
 
 def test_a_schedule_that_is_refused_half_way_is_not_exported(

@@ -136,3 +136,12 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     live, _ = Live(mod).apply(steps[0])
     assert structural_equal(live.mod["main"], run_pass(mod, TARGET, "main")["main"])
     assert mod.script() == load(text).script()
+
+
+def test_an_empty_loop_is_left_alone_with_its_reason() -> None:
+    empty = elementwise("main", "copy", shape="0, 48")
+    for way in ("default_gpu", "dlight"):
+        proposal = propose_on(Live(load(empty)), way, TARGET)
+        assert proposal.steps == []
+        assert {each.status for each in proposal.outcomes} == {"skipped"}
+        assert "Nothing to compute: loop" in proposal.outcomes[0].reason
