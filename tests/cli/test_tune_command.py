@@ -70,7 +70,7 @@ def test_the_options_are_the_job(module: str, events: list[Any], tmp_path: Path)
     work = tmp_path / "work"
     arguments = (
         f"tune {module} --work-dir {work} --runner llvm --trials 7 --minutes 1.5 --seed 5 --top 2"
-        f" --strategy random --cost-model none --func gemm=3 --func plus --size n=8"
+        f" --strategy random --cost-model none --func gemm=3 --func plus"
         f" --without-rule AutoInline --with-rule MultiLevelTilingWideVector --with original"
         f" --schedule {tmp_path / 'fast.py'}"
     )
@@ -79,7 +79,7 @@ def test_the_options_are_the_job(module: str, events: list[Any], tmp_path: Path)
     assert (job.title, job.target, job.runner) == ("gemm", "llvm", "llvm")
     assert [(task.function, task.weight) for task in job.tasks] == [("gemm", 3.0), ("plus", 1.0)]
     assert (job.trials, job.budget_min, job.seed, job.top) == (7, 1.5, 5, 2)
-    assert (job.strategy, job.cost_model, job.sizes) == ("random", "none", {"n": 8})
+    assert (job.strategy, job.cost_model, job.sizes) == ("random", "none", {})
     assert job.rivals == (("original", ()),)
     assert job.steering.without_rules == ("AutoInline",)
     assert job.steering.with_rules == ("MultiLevelTilingWideVector",)
@@ -108,6 +108,7 @@ def test_without_options_the_target_decides(module: str, events: list[Any], tmp_
     [
         ("", "needs a MODULE"),
         ("M --trials 0", "1 to 1000000"),
+        ("M --size n=8", "no size n; it has fixed sizes only"),
         ("M --trials many", "1 to 1000000"),
         ("M --minutes -1", "more than 0"),
         ("M --runner gpu", "invalid choice"),
