@@ -97,7 +97,14 @@ class Instance:
                 f"No reference: {setting.no_reference}, and LLVM can't build it.  Bounds, races "
                 "and barriers showed nothing."
             )
-        return Outcome(self._check("match", f"All elements agree with {self._reference_name()}."))
+        text = f"All elements agree with {self._reference_name()}."
+        names = ", ".join(param.name for param in setting.params if param.distinct)
+        if names:
+            text += (
+                f" Values of {names}, which say where results go, were all different; threads "
+                "whose values are equal would write the same element."
+            )
+        return Outcome(self._check("match", text))
 
     # One run
 

@@ -82,6 +82,23 @@ def test_what_the_original_leaves_undefined_is_no_value_to_expect(target: Target
     assert "and the unscheduled function leaves it undefined" in verdict.detail
 
 
+def test_a_scatter_tells_that_its_targets_were_all_different(target: Target) -> None:
+    arguments = (
+        'P: T.Buffer((24,), "int32"), A: T.Buffer((24, 5), "float32"), '
+        'B: T.Buffer((40, 5), "float32")'
+    )
+    text = """
+        for i, k in T.grid(24, 5):
+            with T.sblock("B"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                B[P[vi], vk] = A[vi, vk]
+"""
+    original = mod(arguments, text)
+    verdict = one(check_module(original, bound(original), target, {}))
+    assert verdict.status == "match"
+    assert "Values of P, which say where results go, were all different" in verdict.detail
+
+
 def test_neighbours_through_global_memory_race(target: Target) -> None:
     text = """
         for bx in T.thread_binding(4, thread="blockIdx.x"):
