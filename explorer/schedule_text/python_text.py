@@ -76,7 +76,9 @@ def interpret(text: str, host: ScheduleHost) -> tuple[Note, ...]:
         raise ScheduleTextError(
             "The schedule file is not Python.", f"{error.msg}.", line=error.lineno
         ) from error
-    except (ValueError, RecursionError, MemoryError) as error:
+    except ValueError as error:  # Python before 3.11.4 says so of null bytes
+        raise ScheduleTextError("The schedule file is not Python.", f"{error}.") from error
+    except (RecursionError, MemoryError) as error:
         raise ScheduleTextError("The schedule file can't be read.", f"{error}.") from error
     try:
         return _Interpreter(host).run(tree)

@@ -297,10 +297,13 @@ def test_interrupted_kept_resumed_and_read_by_plain_tvm(tmp_path: Path) -> None:
     module, work = tmp_path / "gemm.py", tmp_path / "work"
     module.write_text(matmul("gemm"))
     command = [sys.executable, "-m", "explorer", "tune", "--work-dir", str(work)]
+    # A shell that runs this in its background has it, and what it starts, ignore SIGINT.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     first = subprocess.Popen(
         [*command, str(module), "--runner", "llvm", "--trials", "500", "--seed", "2"],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
+    signal.signal(signal.SIGINT, inherited)
     assert first.stdout is not None
     for line in first.stdout:
         if json.loads(line).get("fate") == "measured":

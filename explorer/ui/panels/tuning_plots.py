@@ -54,7 +54,7 @@ def convergence(summary: Summary, function: str) -> go.Figure:
         found.add_scatter(
             x=[each.trial for each in curve], y=[each.best_us for each in curve],
             name="best so far", mode="lines", line={"shape": "hv", "width": 2, "color": BEST},
-            hovertemplate="best after trial %{x}: %{y:.4g} µs<extra></extra>",
+            hoverinfo="skip",  # its corners lie on dots, which would not be met
         )  # fmt: skip
     end = max([each.trial for each in shown], default=1) * 1.03 + 1
     start = 0 if all(each.trial for each in shown) else -0.05 * end  # imported: before the first
