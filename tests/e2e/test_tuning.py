@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from explorer.experiment import Experiment, Variant, dump
 from explorer.model.loaded import Source
@@ -87,10 +88,18 @@ def click_dot(app: App, id: int) -> None:
     """Click on a candidate's dot in the first chart."""
     chart = app.page.locator(".js-plotly-plot").first
     chart.scroll_into_view_if_needed()
-    x, y = app.page.evaluate(DOT, [chart.element_handle(), id])
-    app.page.mouse.move(x - 1, y)
-    app.page.mouse.move(x, y)
-    app.page.mouse.click(x, y)
+    for _ in range(20):  # what is above may still grow
+        x, y = app.page.evaluate(DOT, [chart.element_handle(), id])
+        app.page.mouse.move(x - 1, y)
+        app.page.mouse.move(x, y)
+        label = app.page.locator(".hovertext", has_text=re.compile(rf"candidate {id}\b"))
+        try:
+            label.wait_for(timeout=2000)
+        except PlaywrightTimeout:
+            continue
+        app.page.mouse.click(x, y)
+        return
+    raise AssertionError(f"no dot of candidate {id}")
 
 
 def count(app: App, fate: str) -> Locator:
