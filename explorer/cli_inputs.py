@@ -58,17 +58,14 @@ def named_schedule(given: str) -> tuple[str, str]:
     return name, read_text(path)
 
 
-def sizes_of(given: list[str], loaded: Loaded | None = None) -> dict[str, int]:
-    """Symbolic sizes from --size arguments, each one of the module's where that is known.
-
-    Raises Usage.
-    """
+def sizes_of(given: list[str], loaded: Loaded) -> dict[str, int]:
+    """Symbolic sizes of a module from --size arguments.  Raises Usage."""
     sizes = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not (name.isidentifier() and equals and value.strip().isdigit()):
             raise Usage(f"--size takes NAME=NUMBER, e.g. n=128, not {text}")
-        if loaded is not None and name not in loaded.symbols:
+        if name not in loaded.symbols:
             known = ", ".join(loaded.symbols) or "fixed sizes only"
             raise Usage(f"the module has no size {name}; it has {known}")
         sizes[name] = int(value)

@@ -22,7 +22,7 @@ _MODE = "TVM_CUDA_COMPILE_MODE"
 """TVM's own switch: with "nvcc" the user wants TVM's way."""
 
 
-def compile_for(arch: str) -> None:
+def use_nvrtc(arch: str) -> None:
     """From now on this process's TVM compiles kernels for `arch` ("sm_89") as `nvrtc` does.
 
     TVM's own way stays where NVRTC is not installed or does not know `arch`, and where the user's

@@ -100,7 +100,7 @@ def compile_for(starter: Starter, function: str, target: Target, triple: str = "
 def runtime_module(mod: ir.IRModule, target: Target, triple: str = "") -> Any:
     """What can be loaded on a device, here or elsewhere.  Raises one of LOWERING_ERRORS."""
     if target.kind == "cuda":
-        cuda_compile.compile_for(target.arch)
+        cuda_compile.use_nvrtc(target.arch)
     return tirx.build(mod, target=tvm_target(target, triple))
 
 

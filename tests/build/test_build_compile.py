@@ -51,7 +51,7 @@ def test_the_text_of_a_module_is_compiled_for_its_target(tags: tuple[Target, ...
 
 
 def test_what_nvrtc_refuses_is_an_error_with_its_words() -> None:
-    cuda_compile.compile_for("sm_80")
+    cuda_compile.use_nvrtc("sm_80")
     with pytest.raises(ValueError, match='NVRTC refuses the text: identifier "missing"'):
         compiled(TEXT.replace("2.0f", "missing"))
 
@@ -60,9 +60,9 @@ def test_without_the_wheels_or_with_nvcc_wanted_it_is_tvms_own_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cuda_compile, "_theirs", lambda: lambda code: b"theirs")
-    cuda_compile.compile_for("sm_20")
+    cuda_compile.use_nvrtc("sm_20")
     assert compiled(TEXT) == b"theirs"
-    cuda_compile.compile_for("sm_80")
+    cuda_compile.use_nvrtc("sm_80")
     assert compiled(TEXT)[:4] == b"\x7fELF"
     monkeypatch.setenv("TVM_CUDA_COMPILE_MODE", "nvcc")
     assert compiled(TEXT) == b"theirs"
