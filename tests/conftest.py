@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from explorer.engine.warm import quick_inspect
+from explorer.runners import local_cuda
+from explorer.targets import local
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,3 +41,10 @@ def _workers_end() -> object:
     client = sys.modules.get("explorer.worker.client")
     if client is not None:
         client.close()
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process sees no local GPU.  PATH stays: the workers it may start need their compiler."""
+    monkeypatch.setattr(local, "detect", lambda: ())
+    monkeypatch.setattr(local_cuda, "detect", lambda: ())

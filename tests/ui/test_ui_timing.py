@@ -292,11 +292,11 @@ def test_a_study_tells_news_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch
     assert math.isclose(Method().budget_s, again.entry.method.budget_s)
 
 
+@pytest.mark.usefixtures("no_gpu")
 def test_the_tab_without_a_device_says_so_and_offers_ways_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["app.py"])
     page = AppTest.from_file(str(APP), default_timeout=120).run()
     page.session_state["below"] = "Timing"

@@ -406,9 +406,8 @@ def test_a_watch_reads_only_news_and_keeps_what_it_derived(tmp_path: Path) -> No
 
 
 @pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_gpu: None) -> AppTest:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.argv", ["app.py"])
     root = tmp_path / "tvm-schedule-explorer" / "tuning"
     for name, job, events in (
