@@ -329,7 +329,7 @@ def rules() -> tuple[str, ...]:
 
 def tools() -> tuple[Tool, ...]:
     """What is installed, what it is needed for, and how to repair what is missing."""
-    return client.ask("tools", tuple[Tool, ...], timeout_s=LOAD_TIMEOUT_S)
+    return client.ask("tools", tuple[Tool, ...], timeout_s=CHECK_TIMEOUT_S)
 
 
 __all__ = [

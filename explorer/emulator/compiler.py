@@ -62,31 +62,47 @@ class Compiler(msgspec.Struct, frozen=True):
         return [*_COMMON, *_cpu_flags(), *_INSTRUMENT, *(_GCC if self.kind == "gcc" else _CLANG)]
 
 
+ZIGLANG = "ziglang==0.17.1"
+"""The C++ compiler that can be had as a wheel; see `explorer.emulator.fetch`."""
+
+
 def find_compiler() -> Compiler | None:
-    """The first of g++, clang++ and the ziglang wheel that compiles the emulator."""
-    return _tried()[0]
+    """The first of g++, clang++ and the ziglang wheel that compiles the emulator.
+
+    One that is installed while the program runs is found.
+    """
+    return _tried(_candidates())[0]
 
 
 def no_compiler() -> str:
     """Why there is none, with what each compiler said that was tried."""
-    return "; ".join([NO_COMPILER, *_tried()[1]])
+    return "; ".join([NO_COMPILER, *_tried(_candidates())[1]])
 
 
 NO_COMPILER = (
-    "no C++ compiler was found: install g++ or clang++, or the ziglang wheel (pip install ziglang)"
+    "no C++ compiler was found: install g++ or clang++, or fetch one as a wheel "
+    f"({sys.executable} -m pip install {ZIGLANG})"
 )
 
 
-@lru_cache(maxsize=1)
-def _tried() -> tuple[Compiler | None, tuple[str, ...]]:
-    """The compiler to use, and why those before it can't be."""
-    candidates: list[tuple[tuple[str, ...], str]] = []
+def _candidates() -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Commands that may be C++ compilers, with their kinds."""
+    found: list[tuple[tuple[str, ...], str]] = []
     for name, kind in (("g++", "gcc"), ("clang++", "clang")):
         path = shutil.which(name)
         if path:
-            candidates.append(((path,), kind))
+            found.append(((path,), kind))
+    importlib.invalidate_caches()
     if importlib.util.find_spec("ziglang") is not None:
-        candidates.append(((sys.executable, "-m", "ziglang", "c++"), "zig"))
+        found.append(((sys.executable, "-m", "ziglang", "c++"), "zig"))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _tried(
+    candidates: tuple[tuple[tuple[str, ...], str], ...],
+) -> tuple[Compiler | None, tuple[str, ...]]:
+    """The compiler to use, and why those before it can't be."""
     refused: list[str] = []
     for command, kind in candidates:
         try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
+from explorer.emulator import compiler as cc
 from explorer.engine import nvrtc
 from explorer.errors import ToolMissing
-from explorer.model.doctor import Tool
+from explorer.model.doctor import CPP, Tool
 from explorer.targets.local import detect
 
 REQUIREMENTS = "pip install -r requirements.txt"
@@ -68,11 +68,12 @@ def _nvrtc() -> Tool:
 
 
 def _compiler() -> Tool:
-    path = next((found for name in ("g++", "clang++", "c++") if (found := shutil.which(name))), "")
+    found = cc.find_compiler()
     return Tool(
-        name="C++ compiler", found=bool(path), version=path,
+        name=CPP, found=found is not None,
+        version="" if found is None else f"{found.version} ({' '.join(found.command)})",
         purpose="runs generated kernels on the CPU to check their results",
-        repair="" if path else "apt install g++",
+        repair="" if found is not None else f"apt install g++  ({cc.no_compiler()})",
     )  # fmt: skip
 
 

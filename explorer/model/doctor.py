@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+CPP = "C++ compiler"
+"""The tool without which no kernel is checked."""
+
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One program or package: what it is for, and how to get it where it is missing.

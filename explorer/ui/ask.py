@@ -14,6 +14,7 @@ from explorer import bind_doctor, comparison, workbench
 from explorer.errors import Problem, UserError
 from explorer.model.analysis import Analysis
 from explorer.model.diagnosis import TriedCure
+from explorer.model.doctor import Tool
 from explorer.model.loaded import Loaded, Source
 from explorer.model.result import Build, Compiled
 from explorer.model.view import Exported, Proposal, View
@@ -135,6 +136,11 @@ def tried(desk: Desk, cure_id: str) -> Answer[TriedCure]:
         bind_doctor.try_cure, desk.source, desk.current.steps, cure_id,
         experiment.target, experiment.sizes,
     )  # fmt: skip
+
+
+def tools() -> Answer[tuple[Tool, ...]]:
+    """What this machine has of what the program uses."""
+    return background().ask(workbench.tools)
 
 
 def schedule_read(desk: Desk, text: str) -> Proposal:

@@ -118,6 +118,13 @@ class Background:
                 if future.done() and isinstance(future.exception(), (WorkerDied, WorkerBug)):
                     del self._futures[key]
 
+    def forget(self) -> None:
+        """Forget every answer there is: something on the machine has changed."""
+        with self._lock:
+            for key, future in list(self._futures.items()):
+                if future.done():
+                    del self._futures[key]
+
     def _when_settled(self, verb: Callable[..., T], *args: Any) -> T:
         while (left := self._last_wait + SETTLE_S - time.monotonic()) > 0:
             time.sleep(left)

@@ -31,6 +31,7 @@ from explorer.ui.panels import (
     graph,
     header,
     inspector,
+    no_compiler,
     opening,
     source,
     timing,
@@ -170,7 +171,8 @@ def _verdicts(desk: Desk) -> bool:
         trying = findings.callout(desk, shown.build)
     elif shown.problem is not None:
         say.problem(shown.problem)
-    return trying or any(one.waiting for one in results.values())
+    fetching = no_compiler.draw(desk, results)
+    return trying or fetching or any(one.waiting for one in results.values())
 
 
 def _below(desk: Desk) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import wait
 from typing import Any
 
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
+
+from explorer.ui.state import background
 
 
 def component(page: AppTest, key: str) -> Any:
@@ -35,3 +38,13 @@ def fire(page: AppTest, key: str, event: str, value: Any) -> AppTest:
     told = json.dumps([{"event": event, "value": value}])
     states.widgets.append(WidgetState(id=name, json_trigger_value=told))
     return page._run(states)
+
+
+def settled(page: AppTest) -> AppTest:
+    """Run the page until every question that it asks is answered."""
+    while True:
+        page.run()
+        waiting = [each for each in background()._futures.values() if not each.done()]
+        if not waiting:
+            return page
+        assert not wait(waiting, timeout=120).not_done

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import bind_doctor
 from explorer.experiment import Experiment, dump
 from explorer.model.loaded import Source
-from explorer.ui import ask, say, state
 from explorer.ui import desk as desks
+from explorer.ui import say, state
 from explorer.ui.drawn import REGIONS, Drawn
-from tests.ui.fire import data, fire, shown
+from tests.ui.fire import data, fire, settled, shown
 
 UNBOUND = """\
 @T.prim_func(s_tir=True)
@@ -49,6 +48,7 @@ def html(at: AppTest) -> str:
 
 
 def test_the_first_page_says_what_is_wrong_and_offers_three_cures(page: AppTest) -> None:
+    settled(page)
     assert "Matrix multiply" in html(page)
     assert "No kernel" in html(page)
     cures = [b.label for b in page.button if b.key and b.key.startswith("cure_")]
@@ -56,13 +56,7 @@ def test_the_first_page_says_what_is_wrong_and_offers_three_cures(page: AppTest)
 
 
 def test_a_cure_shows_what_became_of_it_and_gives_just_that(page: AppTest) -> None:
-    desk = page.session_state["desk"]
-    ask.background().ask(
-        bind_doctor.try_cure, desk.source, (), "strategy:dlight", desk.experiment.target, {},
-        wait_s=ask.PATIENCE_S,
-    )  # fmt: skip
-    page.run()
-    shown = html(page)
+    shown = html(settled(page))
     assert "blocks of 8×16×1 threads" in shown
     page.button(key="cure_strategy:dlight").click().run()
     assert page.session_state["desk"].variant == "dlight"
@@ -77,7 +71,7 @@ def test_an_error_text_is_explained_with_and_without_its_module(page: AppTest) -
     assert "Nothing is bound to the GPU" in html(page)
     page.text_area(key="pasted").set_value(log + UNBOUND)
     page.button(key="open_pasted").click().run()
-    assert not page.exception
+    assert not settled(page).exception
     assert "Line 1 of the text is an error message" in html(page)
     assert any(button.key == "cure_bind:" for button in page.button)
 
@@ -175,7 +169,7 @@ def test_broken_text_stays_on_the_open_screen_with_its_line(page: AppTest) -> No
 
 
 def test_every_lower_tab_draws(page: AppTest) -> None:
-    page.button(key="cure_strategy:default_gpu").click().run()
+    settled(page).button(key="cure_strategy:default_gpu").click().run()
     for tab in ("Findings", "Compare", "Automatic", "Compiler", "Export", "Source"):
         page.session_state["below"] = tab
         page.run()

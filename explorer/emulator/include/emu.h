@@ -181,13 +181,17 @@ using std::round;
 using std::sqrt;
 using std::tanh;
 using std::trunc;
-EMU_RAW float rsqrtf(float x) { return 1.0f / sqrtf(x); }
-EMU_RAW double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-EMU_RAW float rsqrt(float x) { return 1.0f / sqrtf(x); }
-EMU_RAW float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+// Some C libraries have functions of these names (C23), some not: ours have names of their own
+EMU_RAW float emu_rsqrtf(float x) { return 1.0f / sqrtf(x); }
+EMU_RAW double emu_rsqrt(double x) { return 1.0 / std::sqrt(x); }
+EMU_RAW float emu_rsqrt(float x) { return 1.0f / sqrtf(x); }
+EMU_RAW float emu_rcbrtf(float x) { return 1.0f / cbrtf(x); }
 EMU_RAW float emu_exp10f(float x) { return powf(10.0f, x); }
 EMU_RAW double emu_exp10(double x) { return std::pow(10.0, x); }
-#define exp10f emu_exp10f  // some C libraries have functions of these names, some not
+#define rsqrtf emu_rsqrtf
+#define rsqrt emu_rsqrt
+#define rcbrtf emu_rcbrtf
+#define exp10f emu_exp10f
 #define exp10 emu_exp10
 EMU_RAW float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 EMU_RAW float __saturatef(float x) { return x < 0 ? 0 : x > 1 ? 1 : x == x ? x : 0; }

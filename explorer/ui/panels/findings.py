@@ -54,6 +54,11 @@ def cures(found: list[Finding]) -> list[str]:
     return list(offered(listed))
 
 
+def shown_cures(build: Build | None) -> list[str]:
+    """The cures that are tried and offered above the workbench."""
+    return cures(errors(build))[:SHOWN_CURES]
+
+
 def cure_label(cure_id: str) -> str:
     """A cure as the label of its button."""
     kind, _, what = cure_id.partition(":")
@@ -80,7 +85,7 @@ def callout(desk: Desk, build: Build) -> bool:
     with st.container(border=True, key="callout", gap="small"):
         st.html(f'<div class="callout">{badge} {html.escape(first.message)}{more}</div>')
         with st.container(horizontal=True, vertical_alignment="top", gap="small", key="cures"):
-            for n, cure_id in enumerate(cures(found)[:SHOWN_CURES]):
+            for n, cure_id in enumerate(shown_cures(build)):
                 waits = _cure(desk, cure_id, first=n == 0) or waits
     return waits
 
