@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
+
+from tests.e2e.conftest import App
 
 
 def test_bind_by_clicking_the_graph(app) -> None:
@@ -96,3 +99,19 @@ def test_experiment_saved_reloaded_and_reopened(app, tmp_path: Path) -> None:
     app.upload("saved.experiment.json", path.read_bytes())
     expect(app.variant("My schedule")).to_be_visible()
     assert app.steps().first.inner_text() == line
+
+
+def test_a_wide_nest_keeps_its_function_in_the_middle_and_fills_the_screen(app: App) -> None:
+    app.button("Use dlight").click()
+    expect(app.variant("dlight")).to_have_attribute("aria-selected", "true")
+    graph = app.page.locator(".lg").first
+    expect(graph).to_have_class(re.compile("more-left|more-right"))
+    view, function = graph.bounding_box(), app.node("main").bounding_box()
+    assert view is not None
+    assert function is not None
+    middle = function["x"] + function["width"] / 2
+    assert middle == pytest.approx(view["x"] + view["width"] / 2, abs=8)
+    app.button("Full screen").click()
+    expect(graph).not_to_have_class(re.compile("more-"))
+    app.button("Full screen").click()
+    expect(graph).to_have_class(re.compile("more-left|more-right"))

@@ -17,6 +17,16 @@ from explorer.ui.words import worst
 ASKED = "fetch_compiler"
 """In the tab's session: when the user asked for it, in nanoseconds; each time is a new question."""
 
+NONE_HERE = "Kernels are not checked: this machine has no C++ compiler to run them on the CPU."
+HOW = (
+    f"{PACKAGE}, {DOWNLOAD_BYTES / 1e6:.0f} MB from PyPI into this program's environment. "
+    "Or install g++ or clang++ yourself, then look again."
+)
+FETCHING = (
+    f"Fetching {PACKAGE} from PyPI. Its first use builds its C++ library: this takes a minute or "
+    "two, once. Go on working meanwhile."
+)
+
 
 def draw(desk: Desk, results: Mapping[str, ask.Result]) -> bool:
     """One line with two ways out; nothing when there is a compiler.  True while one is fetched."""
@@ -31,23 +41,15 @@ def draw(desk: Desk, results: Mapping[str, ask.Result]) -> bool:
     got = state.background().ask(fetched, asked) if asked else None
     with st.container(border=True, key="no_compiler", gap="small"):
         if got is not None and got.pending:
-            say.note(
-                f"Fetching {PACKAGE} from PyPI. Its first use builds its C++ library: this takes a "
-                "minute or two, once. Go on working meanwhile."
-            )
+            say.note(FETCHING)
             return True
-        say.note(
-            "Kernels are not checked: this machine has no C++ compiler to run them on the CPU."
-        )
         if got is not None and got.problem is not None:
             say.problem(got.problem)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button("Fetch one", key="fetch", type="primary", on_click=_fetch)
+            st.html(f'<p class="why">{NONE_HERE}</p>', width="content")
+            st.button("Fetch one", key="fetch", on_click=_fetch)
             st.button("Look again", key="look_again", on_click=look_again)
-            say.note(
-                f"{PACKAGE}, {DOWNLOAD_BYTES / 1e6:.0f} MB from PyPI into this program's "
-                "environment. Or install g++ or clang++ yourself, then look again."
-            )
+            st.html(f'<p class="why">{HOW}</p>', width="content")
     return False
 
 

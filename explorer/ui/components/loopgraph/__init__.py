@@ -20,7 +20,11 @@ Ctrl+wheel zooms, drag pans.</p></details>
 <div class="lg-bar"><button type="button" class="lg-buffers" hidden>Buffers</button>
 <button type="button" class="lg-out" aria-label="Zoom out">−</button>
 <button type="button" class="lg-fit" aria-label="Fit to view">Fit</button>
-<button type="button" class="lg-in" aria-label="Zoom in">+</button></div></div>"""
+<button type="button" class="lg-in" aria-label="Zoom in">+</button>
+<button type="button" class="lg-full" aria-label="Full screen" title="Full screen">
+<svg viewBox="0 0 12 12" width="12" aria-hidden="true"><path d="M1 4V1h3M8 1h3v3M11 8v3H8M4 11H1V8"
+fill="none" stroke="currentColor" stroke-width="1.5"/></svg></button></div>
+</div>"""
 
 _component = component(Path(__file__).parent, _HTML)
 

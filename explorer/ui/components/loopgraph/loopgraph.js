@@ -54,10 +54,10 @@ class Graph {
     window.removeEventListener("tse-pick" + this.channel, this.onpick);
   }
 
-  // Put a new picture in; zoom, scroll and keyboard focus stay where they were.
+  // Put a new picture in; zoom and keyboard focus stay, and so does the selected node, else the function, on the screen.
   mount(text, label) {
     const first = !this.text;
-    const scroll = [this.view.scrollLeft, this.view.scrollTop];
+    const before = new Map([this.first, this.selected].map((id) => [id, this.place(id)]));
     const focused = this.focus && this.root.getRootNode().activeElement === this.nodes.get(this.focus);
     this.text = text;
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -76,11 +76,18 @@ class Graph {
     this.show(this.selected);
     this.rove(this.focus, focused);
     if (this.fitted) this.fit(); else this.scale(this.zoom);
-    if (first) { this.centre(); return; }
-    [this.view.scrollLeft, this.view.scrollTop] = scroll;
-    const anchor = this.nodes.get(this.selected ?? this.first);
-    const n = anchor?.getBoundingClientRect(), v = this.view.getBoundingClientRect();
-    if (n && (n.left < v.left || n.right > v.right || n.top < v.top || n.bottom > v.bottom)) this.centre();
+    const anchor = this.selected ?? this.first, was = before.get(anchor);
+    if (first || !was) { this.centre(); return; }
+    const n = this.place(anchor), v = this.view.getBoundingClientRect();
+    this.view.scrollLeft += n.left + n.width / 2 - was.left - was.width / 2;
+    this.view.scrollTop += n.top - was.top;
+    const now = this.place(anchor);
+    if (now.left < v.left || now.right > v.right || now.top < v.top || now.bottom > v.bottom) this.centre();
+  }
+
+  // Where a node is on the screen.
+  place(id) {
+    return this.nodes.get(id)?.getBoundingClientRect();
   }
 
   // Read the tree back from Graphviz' titles ("n1->n2") and name every node for assistive tools.
@@ -228,6 +235,14 @@ class Graph {
     this.zoom = Math.min(4, Math.max(0.1, zoom));
     this.svg.setAttribute("width", this.w * this.zoom + "px");
     this.svg.setAttribute("height", this.h * this.zoom + "px");
+    this.more();
+  }
+
+  // Shade the sides behind which the picture goes on.
+  more() {
+    const { scrollLeft: at, clientWidth, scrollWidth } = this.view;
+    this.root.classList.toggle("more-left", at > 8);
+    this.root.classList.toggle("more-right", at + clientWidth < scrollWidth - 8);
   }
 
   // Whole picture where it stays readable, else the full height or width is left to scrolling.
@@ -279,10 +294,14 @@ class Graph {
       window.addEventListener("pointerup", () => window.removeEventListener("pointermove", move), { once: true });
     });
     view.addEventListener("wheel", (e) => { if (e.ctrlKey) { e.preventDefault(); this.zoomBy(e.deltaY < 0 ? 1.1 : 1 / 1.1); } }, { passive: false });
+    view.addEventListener("scroll", () => this.more(), { passive: true });
+    new ResizeObserver(() => { if (this.svg && this.fitted) this.fit(); this.more(); }).observe(view);
     view.addEventListener("keydown", (e) => this.key(e, at(e)));
     root.querySelector(".lg-in").onclick = () => this.zoomBy(1.2);
     root.querySelector(".lg-out").onclick = () => this.zoomBy(1 / 1.2);
     root.querySelector(".lg-fit").onclick = () => { this.fitted = true; this.fit(); this.centre(); };
+    root.querySelector(".lg-full").onclick = () => document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen();
+    root.addEventListener("fullscreenchange", () => { this.fitted = true; this.fit(); this.centre(); });
     root.addEventListener("focusout", (e) => { if (!root.contains(e.relatedTarget)) this.closeMenu(false); });
   }
 
