@@ -75,7 +75,7 @@ def _difference(
     total = int(got.size)
     if not total:
         return Difference(0, 0)
-    same = _bits(got) == _bits(expected)
+    same = bits(got) == bits(expected)
     if same.all():
         return Difference(0, total)
     if dtype not in EPSILON:
@@ -120,6 +120,7 @@ def _found(wrong: np.ndarray, got: np.ndarray, expected: np.ndarray, largest: fl
     )
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def bits(values: np.ndarray) -> np.ndarray:
+    """The values as unsigned integers of their size: equal only where all bits are."""
     width = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[values.itemsize]
     return np.ascontiguousarray(values).view(width)

@@ -32,6 +32,8 @@ TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
 PRELUDE = """
 #include <cstdlib>
 #define REF __attribute__((no_sanitize("thread")))
+extern "C" __attribute__((visibility("default"))) unsigned char ref_fill;
+unsigned char ref_fill;  // what lies in intermediate buffers before they are written
 static const char *ref_outside;
 static void *ref_exit[5];
 [[noreturn]] REF static void ref_fail(const char *name) {
@@ -85,7 +87,7 @@ template <class T, int N> struct ref_buffer {
 template <class T> REF static T *ref_alloc(int64_t n) {
   T *p = (T *)malloc(n > 0 ? n * sizeof(T) : 1);
   if (!p) ref_fail("memory for an intermediate buffer");
-  memset((void *)p, 0xff, n > 0 ? n * sizeof(T) : 0);
+  memset((void *)p, ref_fill, n > 0 ? n * sizeof(T) : 0);
   return p;
 }
 """

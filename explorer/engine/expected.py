@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.engine.arrays import Arrays
-from explorer.engine.compare import difference
+from explorer.engine.compare import bits, difference
 from explorer.engine.inputs import Param
 from explorer.engine.reference import InvalidInputs
 from explorer.engine.setting import Plan, Subject
@@ -53,6 +53,24 @@ class Expected:
         if plan.style != "whole":
             self._ask_llvm(start, result, plan)
         return start, result
+
+    def loose(
+        self, start: list[np.ndarray], results: list[np.ndarray], plan: Plan
+    ) -> list[np.ndarray]:
+        """Which results have no right value: the function makes them of memory it never wrote.
+
+        They are other ones when intermediate buffers hold something else before.
+        """
+        if self.setting.evaluator is None:
+            return [np.zeros(values.shape, bool) for values in results]
+        other = [values.copy() for values in start]
+        try:
+            self.setting.evaluator.run(
+                other, self.arrays.symbols(), self.arrays.scalars(plan), fill=0
+            )
+        except InvalidInputs:  # an index of such a value
+            return [np.ones(values.shape, bool) for values in results]
+        return [bits(a) != bits(b) for a, b in zip(other, results, strict=True)]
 
     def slack(
         self,

@@ -128,10 +128,30 @@ class Instance:
                     run.outputs[at], results[at], param.dtype, self.numerics, whole=False,
                     slack=self.expected.slack(start, results, plan)[at], poison=plan.poison,
                 )  # fmt: skip
+            loose = self.expected.loose(start, results, plan)[at] if found.count else None
+            if loose is not None and loose.any():
+                kept = np.where(loose, results[at], run.outputs[at])
+                rest = difference(
+                    kept, results[at], param.dtype, self.numerics, whole=plan.style == "whole",
+                    poison=plan.poison,
+                )  # fmt: skip
+                if not rest.count:
+                    return self._no_right_value(param, loose)
+                found = rest
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
         return None
+
+    def _no_right_value(self, param: Param, loose: np.ndarray) -> Outcome:
+        """All that differs is what the function makes of memory that it never wrote."""
+        count = int(loose.sum())
+        rest = "" if count == loose.size else " The others agree."
+        return self._no(
+            f"{count} of {loose.size} elements of {param.name} have no right value: the "
+            "unscheduled function itself makes them of an intermediate buffer that it reads "
+            f"before it writes it.{rest}"
+        )
 
     def _sampled(self, plan: Plan) -> Outcome | None:
         """Run some blocks and compare what they wrote; the fault it shows, or None."""

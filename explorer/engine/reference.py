@@ -25,7 +25,9 @@ class Evaluator:
     def __init__(self, library: Path, *, skips: bool) -> None:
         """`skips`: the heavy part is left out for elements that are not needed."""
         self.skips = skips
-        self._call = ctypes.CDLL(str(library)).evaluate
+        loaded = ctypes.CDLL(str(library))
+        self._fill = ctypes.c_ubyte.in_dll(loaded, "ref_fill")
+        self._call = loaded.evaluate
         self._call.restype = ctypes.c_char_p
 
     def run(
@@ -34,8 +36,14 @@ class Evaluator:
         symbols: list[int],
         scalars: list[float],
         needed: list[np.ndarray | None] | None = None,
+        fill: int = 0xFF,
     ) -> None:
-        """Evaluate in place; reductions only where `needed`, if given.  Raises InvalidInputs."""
+        """Evaluate in place; reductions only where `needed`, if given.
+
+        `fill` is the byte that intermediate buffers hold before they are written.  Raises
+        InvalidInputs.
+        """
+        self._fill.value = fill
         pointers = (ctypes.c_void_p * max(len(arrays), 1))(*(a.ctypes.data for a in arrays))
         sizes = (ctypes.c_int64 * max(len(symbols), 1))(*symbols)
         numbers = (ctypes.c_double * max(len(scalars), 1))(*scalars)

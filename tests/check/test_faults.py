@@ -82,6 +82,47 @@ def test_what_the_original_leaves_undefined_is_no_value_to_expect(target: Target
     assert "and the unscheduled function leaves it undefined" in verdict.detail
 
 
+UNWRITTEN = """
+        W = T.sblock_alloc_buffer((64,))
+        for i in range({written}):
+            with T.sblock("W"):
+                vi = T.axis.spatial({written}, i)
+                W[vi] = A[vi, 0]
+        for i in range(64):
+            with T.sblock("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = W[vi] + A[vi, {column}]
+"""
+
+
+def doubly_bound(original: ir.IRModule) -> ir.IRModule:
+    sch = s_tir.Schedule(ir.IRModule(dict(original.functions_items())))
+    for block in ("W", "B"):
+        (loop,) = sch.get_loops(sch.get_sblock(block))
+        sch.bind(loop, "threadIdx.x")
+    return sch.mod
+
+
+@pytest.mark.parametrize(
+    ("written", "column", "status", "words"),
+    [
+        (64, 1, "match", "All elements agree"),
+        (40, 1, "not_checked", "24 of 64 elements of B have no right value: the unscheduled func"),
+        (40, 2, "mismatch", "40 of 64 elements of B differ; first B[0]: got"),
+    ],
+)
+def test_what_the_original_makes_of_unwritten_memory_is_neither_right_nor_wrong(
+    written: int, column: int, status: str, words: str, target: Target
+) -> None:
+    original = mod(ROWS, UNWRITTEN.format(written=written, column=1))
+    scheduled = doubly_bound(mod(ROWS, UNWRITTEN.format(written=written, column=column)))
+    verdict = one(check_module(original, scheduled, target, {}))
+    assert verdict.status == status
+    assert words in verdict.detail
+    if status == "not_checked":
+        assert "reads before it writes it. The others agree." in verdict.detail
+
+
 def test_a_scatter_tells_that_its_targets_were_all_different(target: Target) -> None:
     arguments = (
         'P: T.Buffer((24,), "int32"), A: T.Buffer((24, 5), "float32"), '
