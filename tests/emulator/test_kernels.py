@@ -27,6 +27,7 @@ FOUND_AS = {
     ("matmul_tiled", "dropped second barrier"): "race",
     ("histogram", "no atomic"): "race",
     ("vector_copy", "misaligned"): "misaligned",
+    ("vector_copy", "misaligned on both sides"): "misaligned",
     ("cp_async", "missing wait"): "cp_async",
     ("mma_sync", "dropped barrier"): "race",
     ("warp_volatile", "not volatile"): "race",

@@ -39,9 +39,12 @@ API void __tsan_func_entry(void *) {}
 API void __tsan_func_exit() {}
 API void __tsan_vptr_update(void **, void *) {}
 API void __tsan_vptr_read(void **) {}
+// How clang copies a struct from memory to memory, and TVM's structs of these sizes are the vectors:
+// a GPU copies one by a load and a store of its size, which have to be aligned.
 API void *__tsan_memcpy(void *to, const void *from, emu_size n) {
-  access(from, n, READ, PC, false);
-  access(to, n, WRITE, PC, false);
+  const bool vector = n <= 16 && !(n & (n - 1));
+  access(from, n, READ, PC, vector);
+  access(to, n, WRITE, PC, vector);
   return memcpy(to, from, n);
 }
 API void *__tsan_memmove(void *to, const void *from, emu_size n) {
