@@ -100,6 +100,7 @@ def test_a_compiler_that_was_installed_meanwhile_is_found(
     app, _ = page
     app.button("Use dlight").click()
     expect(app.variant("dlight")).to_contain_text("not checked")
+    expect(app.button("Look again")).to_be_visible()
     (tmp_path / "programs" / "g++").symlink_to(str(GXX))
     app.button("Look again").click()
     expect(app.variant("dlight")).to_contain_text("match")
