@@ -22,7 +22,7 @@ from explorer.cli_inputs import (
 from explorer.comparison import ORIGINAL, Question, make
 from explorer.errors import ExperimentError, UserError
 from explorer.experiment import Experiment
-from explorer.model.loaded import Loaded
+from explorer.model.loaded import Loaded, Source
 from explorer.model.race import HERE, Where
 from explorer.primitives import Step
 from explorer.tuning.folder import RECORDS, Folder
@@ -63,6 +63,13 @@ def _job(options: argparse.Namespace) -> TuneJob:
         raise Usage("tune needs a MODULE (or --resume)")
     experiment = experiment_of(options.module)
     loaded = workbench.open_source(experiment.source)
+    sizes = {**experiment.sizes, **sizes_of(options.size, loaded)}
+    if loaded.symbols:
+        experiment = msgspec.structs.replace(
+            experiment, source=workbench.fix_sizes(experiment.source, sizes)
+        )
+        at = ", ".join(f"{name} = {sizes[name]}" for name in loaded.symbols)
+        print(f"A search needs fixed sizes: the job's module is that with {at}.", file=sys.stderr)
     target = options.target or ("llvm" if options.runner == "llvm" else experiment.target)
     where = Where(
         server=options.rpc, tracker=options.tracker, key=options.key, again=options.again,
@@ -78,7 +85,7 @@ def _job(options: argparse.Namespace) -> TuneJob:
     return TuneJob(
         title=experiment.title or ("" if options.module == "-" else Path(options.module).stem),
         source=experiment.source, target=target, tasks=tasks, runner=runner, where=where,
-        sizes={**experiment.sizes, **sizes_of(options.size, loaded)},
+        sizes=sizes,
         rivals=_rivals(options.with_, question, experiment),
         steering=Steering(
             without_rules=tuple(options.without_rule), with_rules=tuple(options.with_rule),
@@ -173,7 +180,7 @@ def _prepare_resumed(options: argparse.Namespace, path: Path) -> None:
         value = getattr(options, name)
         if not value:
             continue
-        if name == "module" and experiment_of(value).source == job.source:
+        if name == "module" and _source(value, job.sizes) == job.source:
             continue
         shown = "MODULE" if name == "module" else f"--{name.strip('_').replace('_', '-')}"
         raise Usage(f"{shown} can't be changed by --resume; start a new job in another folder")
@@ -184,6 +191,13 @@ def _prepare_resumed(options: argparse.Namespace, path: Path) -> None:
             before, without_rules=tuple(options.without_rule), with_rules=tuple(options.with_rule)
         )
         tunes.steer(path, steering)
+
+
+def _source(module: str, sizes: dict[str, int]) -> Source:
+    """The text of a module as a job has it."""
+    source = experiment_of(module).source
+    symbolic = workbench.open_source(source).symbols
+    return workbench.fix_sizes(source, sizes) if symbolic else source
 
 
 def _refuse_used(path: Path) -> None:

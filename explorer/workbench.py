@@ -54,6 +54,11 @@ def open_source(source: Source) -> Loaded:
     return client.ask("load", Loaded, source, timeout_s=LOAD_TIMEOUT_S)
 
 
+def fix_sizes(source: Source, sizes: dict[str, int]) -> Source:
+    """The module with its symbolic sizes as numbers.  Raises LoadError, SizeError."""
+    return client.ask("fix_sizes", Source, source, sizes, timeout_s=LOAD_TIMEOUT_S)
+
+
 def view(source: Source, steps: Steps) -> View:
     """Nest and TVMScript after the steps; steps that no longer apply are skipped and say why."""
     return client.ask("view", View, source, steps)

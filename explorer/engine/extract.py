@@ -302,17 +302,22 @@ def _note(func: tirx.PrimFunc, nodes: tuple[Node, ...]) -> str:
     return "No T.sblock in it: wrap each store in a T.sblock, then its loops can be scheduled."
 
 
-def _symbols(func: tirx.PrimFunc) -> tuple[str, ...]:
+def size_variables(func: tirx.PrimFunc) -> list[Any]:
     """Symbolic sizes in the order the parameters name them; integer arguments are sizes too."""
-    names: dict[str, None] = {}
+    found: dict[str, Any] = {}
     for param in func.params:
         if isinstance(param.ty, tirx.BufferType):
             for size in [*param.shape, *(param.strides or ()), param.elem_offset]:
                 if size is not None:
-                    names.update(dict.fromkeys(str(var.name) for var in _variables(size)))
+                    for var in _variables(size):
+                        found.setdefault(str(var.name), var)
         elif str(param.ty).startswith(("int", "uint")):
-            names[str(param.name)] = None
-    return tuple(names)
+            found.setdefault(str(param.name), param)
+    return list(found.values())
+
+
+def _symbols(func: tirx.PrimFunc) -> tuple[str, ...]:
+    return tuple(str(var.name) for var in size_variables(func))
 
 
 def _nbytes(buffer: Any) -> int | None:

@@ -46,6 +46,24 @@ def other_module(desk: Desk, module: str) -> Desk:
     return open_text(source, title=desk.experiment.title, target=desk.experiment.target)
 
 
+def fix_sizes(desk: Desk) -> Desk:
+    """Open the module with its sizes as numbers; variants come along.  Raises SizeError."""
+    known = desk.experiment
+    at = sizes_text(desk)
+    return open_experiment(
+        msgspec.structs.replace(
+            known, title=f"{known.title or desk.loaded.module}, {at}", sizes={},
+            source=workbench.fix_sizes(desk.source, known.sizes),
+        )
+    )  # fmt: skip
+
+
+def sizes_text(desk: Desk) -> str:
+    """The symbolic sizes with their values, "n = 128, m = ?"."""
+    known = desk.experiment.sizes
+    return ", ".join(f"{name} = {known.get(name, '?')}" for name in desk.loaded.symbols)
+
+
 def node_offers(desk: Desk) -> list[Offer]:
     """What can be done with the selected node now; letters the page needs are left out."""
     found = desks.selected_node(desk, ask.view(desk).nest)

@@ -32,6 +32,7 @@ Table = dict[str, str]
 ANSWERS: Table = {
     "load": "explorer.engine.load:load",
     "view": "explorer.engine.replay:view",
+    "fix_sizes": "explorer.engine.fix_sizes:fix_sizes",
     "propose": "explorer.engine.propose:propose",
     "read_schedule": "explorer.engine.read_schedule:read_schedule",
     "build": "explorer.engine.build:build",

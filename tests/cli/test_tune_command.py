@@ -21,6 +21,7 @@ from explorer.tuning.events import Candidate, Entered, Finished, Rival, Started,
 from explorer.tuning.folder import RECORDS, WORKLOADS, Folder, Reader
 from explorer.tuning.job import TuneJob
 from explorer.tuning.summary import Summary
+from tests.conftest import ROOT
 from tests.tuning import databases
 from tests.tuning.databases import ADD, CUDA, LLVM, matmul
 
@@ -101,6 +102,26 @@ def test_without_options_the_target_decides(module: str, events: list[Any], tmp_
         "rpc", "127.0.0.1:1", "nvidia/geforce-rtx-4090"
     )  # fmt: skip
     assert [name for name, steps in job.rivals if steps] == ["default_gpu", "dlight"]
+
+
+def test_symbolic_sizes_are_written_into_the_job(
+    events: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, work = str(ROOT / "sample_modules" / "15_dynamic_shape.py"), str(tmp_path / "work")
+    common = ["tune", module, "--work-dir", work, "--runner", "llvm"]
+    assert main(common) == 1
+    (said,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert said["error"]["what"] == "n has no value."
+    assert said["error"]["do"] == "Give n a value (--size n=1024)."
+    assert not (tmp_path / "work").exists()
+    assert main([*common, "--size", "n=96"]) == 1  # nothing was found
+    assert "the job's module is that with n = 96" in capsys.readouterr().err
+    job = job_of(tmp_path / "work")
+    assert "T.Buffer((96,)" in job.source.text
+    assert workbench.open_source(job.source).symbols == ()
+    assert main(["tune", module, "--work-dir", work, "--resume"]) == 1
+    with pytest.raises(SystemExit):  # another module
+        main(["tune", str(ROOT / "sample_modules" / "01_vector_add.py"), *common[2:4], "--resume"])
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ from explorer.tuning.folder import Folder
 from explorer.tuning.job import Ban, Pin, Steering, Task, TuneJob
 from explorer.tuning.records import Records, TuningRecord, Workload
 from explorer.tuning.summary import FUNNEL, Summary
+from explorer.ui import ask, tunes, tunes_words
 from explorer.ui import desk as desks
-from explorer.ui import tunes, tunes_words
 from explorer.ui.panels import (
     tuning,
     tuning_candidate,
@@ -445,6 +445,28 @@ def test_the_tab_lists_jobs_and_explains_why_it_predicts(page: AppTest) -> None:
     assert page.button(key="tune_start").disabled is False
     radio.set_value("cuda").run()
     assert page.button(key="tune_start").disabled is True
+
+
+def test_a_module_with_symbolic_sizes_is_opened_with_numbers(page: AppTest) -> None:
+    page.run()
+    sample = Source((APP.parent / "sample_modules" / "15_dynamic_shape.py").read_text())
+    desk = desks.start(ask.opened(sample), sample, title="Scale", target="llvm")
+    page.session_state["desk"] = desks.new_variant(desk, "Mine")
+    at_tab(page)
+    assert "n has no value. Tiles are sampled as divisors of a size" in html(page)
+    page.session_state["desk"] = desks.set_sizes(page.session_state["desk"], {"n": 96})
+    page.run()
+    assert "n: symbolic here. Tiles are sampled as divisors of a size" in html(page)
+    button = page.button(key="tune_fix")
+    assert button.label == r"Open it with n \= 96"
+    button.click().run()
+    assert not page.exception
+    opened = page.session_state["desk"]
+    assert opened.experiment.title == "Scale, n = 96"
+    assert "T.Buffer((96,)" in opened.source.text
+    assert (opened.loaded.symbols, opened.experiment.sizes) == ((), {})
+    assert [variant.name for variant in opened.experiment.variants] == ["Original", "Mine"]
+    assert page.button(key="tune_start").disabled is False
 
 
 def test_a_killed_job_offers_resume_and_steering_is_a_draft_until_told(

@@ -145,21 +145,36 @@ def tools_html(tools: tuple[Tool, ...]) -> str:
 
 def _sizes(desk: Desk) -> None:
     known = desk.experiment.sizes
-    text = ", ".join(f"{name}={known.get(name, '?')}" for name in desk.loaded.symbols)
-    with st.popover(f"Sizes: {say.plain(text)}", key="sizes_pop"), st.form("sizes", border=False):
+    with (
+        st.popover(f"Sizes: {say.plain(moves.sizes_text(desk))}", key="sizes_pop"),
+        st.form("sizes", border=False),
+    ):
         say.note("Symbolic sizes need a value where a kernel is checked, bounded or timed.")
         for name in desk.loaded.symbols:
             st.number_input(
                 say.plain(name), min_value=0, value=known.get(name), step=1, key=f"n_{name}"
             )
-        st.form_submit_button("Use these sizes", type="primary", on_click=_change_sizes)
+        with st.container(horizontal=True):
+            st.form_submit_button("Use these sizes", type="primary", on_click=_change_sizes)
+            st.form_submit_button(
+                "Write them into the module", on_click=_fix_sizes,
+                help="Opens the module with numbers in place of the symbols, as tuning needs it.",
+            )  # fmt: skip
 
 
-def _change_sizes() -> None:
+def _typed_sizes() -> dict[str, int]:
     desk = state.desk()
     names = desk.loaded.symbols if desk is not None else ()
     given = {name: st.session_state.get(f"n_{name}") for name in names}
-    state.do(_checked_sizes, {name: int(v) for name, v in given.items() if v is not None})
+    return {name: int(value) for name, value in given.items() if value is not None}
+
+
+def _change_sizes() -> None:
+    state.do(_checked_sizes, _typed_sizes())
+
+
+def _fix_sizes() -> None:
+    state.do(lambda desk, sizes: moves.fix_sizes(_checked_sizes(desk, sizes)), _typed_sizes())
 
 
 def _checked_sizes(desk: Desk, sizes: dict[str, int]) -> Desk:

@@ -24,6 +24,7 @@ AUTOMATIC = ("dlight", "default_gpu")
 RIVAL_WAIT_S = 2.0
 RUNS_AS: dict[Runner, str] = {"llvm": "llvm", "cuda": "local_cuda", "rpc": "rpc"}
 """The runner of `explorer.runners` behind each way to time candidates."""
+SYMBOLIC = "Tiles are sampled as divisors of a size, so a search needs numbers."
 ABOUT: dict[Runner, str] = {
     "llvm": "Real times.",
     "cuda": "Real times, on this machine's GPU.",
@@ -78,6 +79,12 @@ def draw(desk: Desk) -> None:
     )  # fmt: skip
     if refused is not None:
         say.alert(refused.sentence(), "calm")
+    if desk.loaded.symbols and not unknown_sizes(desk):
+        st.button(
+            say.plain(f"Open it with {moves.sizes_text(desk)}"), key="tune_fix", type="primary",
+            on_click=state.do, args=(moves.fix_sizes,),
+        )  # fmt: skip
+        return
     st.button(
         "Tune", type="primary", key="tune_start", disabled=refused is not None,
         on_click=_start, args=(desk, job, tuple(rivals)),
@@ -88,14 +95,21 @@ def missing(desk: Desk, picked: list[str]) -> Refusal | None:
     """What the form still lacks."""
     if not picked:
         return Refusal(what="No function is picked.", why="A search needs one at least.")
-    sizes = [name for name in desk.loaded.symbols if name not in desk.experiment.sizes]
+    sizes = unknown_sizes(desk)
     if sizes:
         return Refusal(
             what=f"{', '.join(sizes)} has no value." if len(sizes) == 1
             else f"{', '.join(sizes)} have no values.",
-            why="Candidates are run with real inputs.", do="Give them under Sizes above.",
+            why=SYMBOLIC, do="Give them under Sizes above.",
         )  # fmt: skip
+    if desk.loaded.symbols:
+        return Refusal(what=f"{', '.join(desk.loaded.symbols)}: symbolic here.", why=SYMBOLIC)
     return None
+
+
+def unknown_sizes(desk: Desk) -> list[str]:
+    """Symbolic sizes without a value."""
+    return [name for name in desk.loaded.symbols if name not in desk.experiment.sizes]
 
 
 def refusal(runner: Runner, target: Target, where: Where = HERE) -> Refusal | None:
