@@ -14,6 +14,8 @@ from explorer.engine.tolerance import EPSILON, Numerics
 HALVINGS = 24
 NUDGES = 3
 """Evaluations on slightly moved inputs, when a difference asks for them."""
+FILLS = (0x00, 0x4B, 0xCB)
+"""What may lie in intermediate buffers before they are written, besides what results come from."""
 LLVM_STEPS = 200_000_000
 """With more work than this LLVM is not asked for its word."""
 
@@ -55,22 +57,30 @@ class Expected:
         return start, result
 
     def loose(
-        self, start: list[np.ndarray], results: list[np.ndarray], plan: Plan
+        self,
+        start: list[np.ndarray],
+        results: list[np.ndarray],
+        plan: Plan,
+        needed: list[np.ndarray | None] | None = None,
     ) -> list[np.ndarray]:
         """Which results have no right value: the function makes them of memory it never wrote.
 
         They are other ones when intermediate buffers hold something else before.
         """
+        found = [np.zeros(values.shape, bool) for values in results]
         if self.setting.evaluator is None:
-            return [np.zeros(values.shape, bool) for values in results]
-        other = [values.copy() for values in start]
-        try:
-            self.setting.evaluator.run(
-                other, self.arrays.symbols(), self.arrays.scalars(plan), fill=0
-            )
-        except InvalidInputs:  # an index of such a value
-            return [np.ones(values.shape, bool) for values in results]
-        return [bits(a) != bits(b) for a, b in zip(other, results, strict=True)]
+            return found
+        for fill in FILLS:
+            other = [values.copy() for values in start]
+            try:
+                self.setting.evaluator.run(
+                    other, self.arrays.symbols(), self.arrays.scalars(plan), needed, fill
+                )
+            except InvalidInputs:  # an index of such a value
+                return [np.ones(values.shape, bool) for values in results]
+            for at, values in enumerate(other):
+                found[at] |= bits(values) != bits(results[at])
+        return found
 
     def slack(
         self,

@@ -68,6 +68,10 @@ class Instance:
             self.fraction = SAMPLE_OVER_S / 2 / expected_s
         self.covered = Covered()
         self.worst_error = 0.0
+        self.loose: Outcome | None = None
+        """Told when nothing else is wrong: elements for which there is no right value."""
+        self.unwritten = False
+        """Whether a kernel read memory that was not written."""
         self.limit_s = RUN_LIMIT_S
 
     def run(self, deadline: float, *, least: int) -> Outcome:
@@ -79,7 +83,8 @@ class Instance:
             return self._no(f"Too large to run here: {self.arrays.nbytes() >> 20} MB of buffers.")
         plans = PLANS if self.numerics.whole_top() else PLANS[1:]
         for number, plan in enumerate(plans):
-            if number >= least and time.process_time() > deadline:
+            needed = len(plans) if self.unwritten else least
+            if number >= needed and time.process_time() > deadline:
                 break
             try:
                 found = self._sampled(plan) if self.fraction < 1 else self._whole(plan)
@@ -90,6 +95,8 @@ class Instance:
                 return self._no(f"The host code refuses these sizes: {reason}")
             if found is not None:
                 return found
+        if self.loose is not None:
+            return self.loose
         if self.expected.disputed:
             return self._no(f"The two references disagree: {self.expected.disputed}.")
         if setting.evaluator is None and setting.llvm is None:
@@ -119,29 +126,47 @@ class Instance:
         if fault is not None or results is None:
             return fault
         for at, param in enumerate(self.setting.params):
-            found = difference(
-                run.outputs[at], results[at], param.dtype, self.numerics,
-                whole=plan.style == "whole", poison=plan.poison,
-            )  # fmt: skip
-            if found.count and plan.style != "whole":
-                found = difference(
-                    run.outputs[at], results[at], param.dtype, self.numerics, whole=False,
-                    slack=self.expected.slack(start, results, plan)[at], poison=plan.poison,
-                )  # fmt: skip
-            loose = self.expected.loose(start, results, plan)[at] if found.count else None
-            if loose is not None and loose.any():
-                kept = np.where(loose, results[at], run.outputs[at])
-                rest = difference(
-                    kept, results[at], param.dtype, self.numerics, whole=plan.style == "whole",
-                    poison=plan.poison,
-                )  # fmt: skip
-                if not rest.count:
-                    return self._no_right_value(param, loose)
-                found = rest
+            found = self._apart(at, run.outputs[at], start, results, plan)
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
         return None
+
+    def _apart(
+        self,
+        at: int,
+        got: np.ndarray,
+        start: list[np.ndarray],
+        results: list[np.ndarray],
+        plan: Plan,
+        needed: list[np.ndarray | None] | None = None,
+        written: np.ndarray | None = None,
+    ) -> Difference:
+        """What differs (of what was `written`) beyond rounding and has a right value."""
+        param = self.setting.params[at]
+
+        def picked(values: np.ndarray) -> np.ndarray:
+            return values if written is None else values[written]
+
+        def apart(got: np.ndarray, slack: np.ndarray | float = 0.0) -> Difference:
+            return difference(
+                got, expected, param.dtype, self.numerics, whole=plan.style == "whole",
+                slack=slack, poison=plan.poison,
+            )  # fmt: skip
+
+        got, expected = picked(got), picked(results[at])
+        found = apart(got)
+        slack: np.ndarray | float = 0.0
+        if found.count and plan.style != "whole":
+            slack = picked(self.expected.slack(start, results, plan, needed)[at])
+            found = apart(got, slack)
+        if not found.count:
+            return found
+        loose = picked(self.expected.loose(start, results, plan, needed)[at])
+        if loose.any():
+            self.loose = self.loose or self._no_right_value(param, loose)
+            found = apart(np.where(loose, expected, got), slack)
+        return found
 
     def _no_right_value(self, param: Param, loose: np.ndarray) -> Outcome:
         """All that differs is what the function makes of memory that it never wrote."""
@@ -177,16 +202,7 @@ class Instance:
                     f"Too large to run whole, and {run.report.blocks} of {run.report.all_blocks} "
                     f"blocks wrote less than their share of {param.name}."
                 )
-            found = difference(
-                run.outputs[at][written], results[at][written], param.dtype, self.numerics,
-                whole=plan.style == "whole", poison=plan.poison,
-            )  # fmt: skip
-            if found.count and plan.style != "whole":
-                slack = self.expected.slack(start, results, plan, needed)[at][written]
-                found = difference(
-                    run.outputs[at][written], results[at][written], param.dtype, self.numerics,
-                    whole=False, slack=slack, poison=plan.poison,
-                )  # fmt: skip
+            found = self._apart(at, run.outputs[at], start, results, plan, needed, written)
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 place = int(np.flatnonzero(written)[found.first[0]])
@@ -275,6 +291,7 @@ class Instance:
             setting.call(*self.arrays.arguments(views, plan))
         finally:
             report = machine.end()
+        self.unwritten |= bool(report.uninitialised)
         self.covered.add(plan.order, report.blocks, report.all_blocks)
         written = [
             machine.written(array, since) if param.role != "in" and self.fraction < 1 else None

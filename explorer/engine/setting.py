@@ -56,10 +56,14 @@ class Plan:
 PLANS = (
     Plan("whole", 1, "forward", 0xFF),
     Plan("real", 2, "backward", 0xCB),
-    Plan("real", 2, "forward", 0xFF),
+    Plan("real", 2, "forward", 0x4B),
     Plan("real", 3, "shuffled", 0xCB),
 )
-"""Whole numbers first: where sums of them are exact, one wrong term shows."""
+"""Whole numbers first: where sums of them are exact, one wrong term shows.
+
+What memory holds before is no number, a large negative or a large positive one: `max`, `min` and
+comparisons hide some of these each.
+"""
 
 
 @dataclass

@@ -123,6 +123,99 @@ def test_what_the_original_makes_of_unwritten_memory_is_neither_right_nor_wrong(
         assert "reads before it writes it. The others agree." in verdict.detail
 
 
+HALF = """
+        t = T.sblock_alloc_buffer((64,))
+        for i in T.thread_binding({rows}, "threadIdx.x"):
+            for j in T.thread_binding(8, "threadIdx.{axis}"):
+                with T.sblock("t"):
+                    v = T.axis.spatial(64, i * 8 + j)
+                    t[v] = A[v, 0] {offset}
+        for i in T.thread_binding(64, "threadIdx.x"):
+            with T.sblock("B"):
+                v = T.axis.spatial(64, i)
+                B[v] = {value}
+"""
+"""With axis x the two loops are one thread index: only the diagonal of `t` is written."""
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [
+        ("- T.float32(1000)", "T.max(t[v], T.float32(0))"),
+        ("+ T.float32(1000)", "T.min(t[v], T.float32(0))"),
+        ("- T.float32(3)", "T.if_then_else(t[v] > T.float32(50), T.float32(1), T.float32(2))"),
+    ],
+)
+def test_garbage_that_max_or_a_comparison_hides_is_no_match(
+    offset: str, value: str, target: Target
+) -> None:
+    original = mod(ROWS, HALF.format(rows=8, axis="x", offset=offset, value=value))
+    verdict = one(check_module(original, original, target, {}))
+    assert verdict.status == "mismatch", verdict.detail
+    assert "is read before it is written" in verdict.detail
+    right = mod(ROWS, HALF.format(rows=8, axis="y", offset=offset, value=value))
+    assert one(check_module(right, right, target, {})).status == "match"
+
+
+COMPARED = UNWRITTEN.replace("W[vi] + A[vi, {column}]", "{value}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "T.if_then_else(W[vi] > T.float32(-5), T.float32(1), T.float32(2))",
+        "T.if_then_else(W[vi] < T.float32(-1000), T.float32(1), T.float32(2))",
+        "T.max(W[vi], A[vi, 1])",
+    ],
+)
+def test_a_right_kernel_is_not_accused_of_what_was_never_written(
+    value: str, target: Target
+) -> None:
+    original = mod(ROWS, COMPARED.format(written=40, value=value))
+    verdict = one(check_module(original, doubly_bound(original), target, {}))
+    assert verdict.status == "not_checked", verdict.detail
+    assert "24 of 64 elements of B have no right value" in verdict.detail
+
+
+def test_elements_without_a_right_value_hide_no_other_fault(target: Target) -> None:
+    arguments = ROWS + ', P: T.Buffer((64,), "float32")'
+    copy = """
+        for i in T.thread_binding(8, "threadIdx.x"):
+            for j in T.thread_binding(8, "threadIdx.{axis}"):
+                with T.sblock("P"):
+                    v = T.axis.spatial(64, i * 8 + j)
+                    P[v] = A[63 - v, 5]
+"""
+    text = UNWRITTEN.format(written=40, column=1)
+    for axis, status in (("x", "mismatch"), ("y", "not_checked")):
+        original = mod(arguments, text + copy.format(axis=axis))
+        verdict = one(check_module(original, doubly_bound(original), target, {}))
+        assert verdict.status == status, verdict.detail
+        assert ("elements of P differ" in verdict.detail) == (axis == "x")
+
+
+def test_a_sample_of_blocks_knows_what_has_no_right_value(target: Target) -> None:
+    arguments = 'A: T.Buffer((16384, 1024), "float32"), B: T.Buffer((16384, 1024), "float32")'
+    text = """
+        for bx in T.thread_binding(16384, "blockIdx.x"):
+            with T.sblock("row"):
+                r = T.axis.spatial(16384, bx)
+                s = T.sblock_alloc_buffer((1025,), scope="shared")
+                for i in T.thread_binding(1024, "threadIdx.x"):
+                    with T.sblock("s"):
+                        v = T.axis.spatial(1024, i)
+                        s[v] = A[r, v]
+                for i in T.thread_binding(1024, "threadIdx.x"):
+                    with T.sblock("B"):
+                        v = T.axis.spatial(1024, i)
+                        B[r, v] = s[v] + s[v + 1]
+"""
+    original = mod(arguments, text)
+    verdict = one(check_module(original, original, target, {}))
+    assert verdict.status == "not_checked", verdict.detail
+    assert "elements of B have no right value" in verdict.detail
+
+
 def test_a_scatter_tells_that_its_targets_were_all_different(target: Target) -> None:
     arguments = (
         'P: T.Buffer((24,), "int32"), A: T.Buffer((24, 5), "float32"), '

@@ -93,6 +93,7 @@ class Watched:
     def __init__(self, browser: Browser, **options: object) -> None:
         options.setdefault("viewport", {"width": 1440, "height": 1000})
         self.context: BrowserContext = browser.new_context(accept_downloads=True, **options)  # type: ignore[arg-type]
+        self.context.set_default_timeout(PATIENCE_MS)
         self.bad: list[str] = []
         self.context.on("request", self._request)
 
