@@ -69,7 +69,10 @@ def _job(options: argparse.Namespace) -> TuneJob:
             experiment, source=workbench.fix_sizes(experiment.source, sizes)
         )
         at = ", ".join(f"{name} = {sizes[name]}" for name in loaded.symbols)
-        print(f"A search needs fixed sizes: the job's module is that with {at}.", file=sys.stderr)
+        left = [f.name for f in loaded.nest.functions if f.kind == "relax"]
+        out = f"; {', '.join(left)} (Relax) left out" if left else ""
+        told = f"A search needs fixed sizes: the job's module is that with {at}{out}."
+        print(told, file=sys.stderr)
     target = options.target or ("llvm" if options.runner == "llvm" else experiment.target)
     where = Where(
         server=options.rpc, tracker=options.tracker, key=options.key, again=options.again,

@@ -10,6 +10,8 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.sym import Analyzer
 
+from explorer.engine.sizes import number
+
 DYNAMIC_SHARED = "tirx.use_dyn_shared_memory"
 _INT = re.compile(r"\bT\.u?int\d+\((-?\d+)\)")
 
@@ -111,7 +113,7 @@ class Sizes:
         for name, value in sizes.items():
             if name in names:
                 var = names[name]
-                self._analyzer.bind(var, tirx.IntImm(str(var.ty), value))
+                self._analyzer.bind(var, number(var, value))
 
     def number(self, value: Any) -> int | None:
         """The value as an integer, or None while a size is open."""

@@ -11,6 +11,8 @@ import tvm_ffi
 from tvm import ir, s_tir, tirx
 from tvm.sym import Analyzer
 
+from explorer.engine.sizes import number
+
 DTYPES = {
     "bfloat16": ml_dtypes.bfloat16,
     "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
@@ -256,7 +258,7 @@ class Shapes:
     def __init__(self, symbols: list[Any], values: dict[str, int]) -> None:
         self._analyzer = Analyzer()
         for symbol in symbols:
-            self._analyzer.bind(symbol, tirx.IntImm(str(symbol.ty), values[str(symbol.name)]))
+            self._analyzer.bind(symbol, number(symbol, values[str(symbol.name)]))
 
     def number(self, value: Any) -> int:
         """The value as an integer.  Raises ValueError when it is not one."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tvm import tirx
+
+from explorer.errors import SizeError
 
 if TYPE_CHECKING:
     from explorer.engine.setting import Subject
@@ -12,6 +16,21 @@ _ODD = (37, 53, 67, 41, 59, 43)
 _PAST_A_TILE = (129, 65, 33, 131, 67, 35)
 _SMALL = (3, 5, 2, 7)
 """For a symbol that a static extent bounds: larger values would leave that buffer."""
+
+
+def number(symbol: Any, value: int) -> tirx.IntImm:
+    """A symbol's value as a number of its type.  Raises SizeError when the type has no such one."""
+    dtype = str(symbol.ty)
+    bits = int("".join(filter(str.isdigit, dtype)))
+    signed = not dtype.startswith("u")
+    high = 2 ** (bits - signed) - 1
+    low = -high - 1 if signed else 0
+    if not low <= value <= high:
+        raise SizeError(
+            f"{symbol.name} can't be {value}.", f"It is {dtype}: {low} to {high}.",
+            "Take another size.",
+        )  # fmt: skip
+    return tirx.IntImm(dtype, value)
 
 
 def size_sets(setting: Subject, given: dict[str, int]) -> Iterator[tuple[dict[str, int], bool]]:
