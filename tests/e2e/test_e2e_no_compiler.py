@@ -84,6 +84,9 @@ def test_a_compiler_is_fetched_on_the_users_word(page: tuple[App, Callable[[], N
     expect(told).to_be_visible()
     app.button("Use dlight").click()
     expect(app.variant("dlight")).to_contain_text("not checked")
+    app.cuda()
+    kernel = app.page.locator(".kernel")
+    expect(kernel).to_contain_text("not checked")
     app.button("Fetch one").click()  # offline
     alert = app.page.get_by_role("alert")
     expect(alert).to_contain_text("The compiler could not be fetched.")
@@ -91,6 +94,7 @@ def test_a_compiler_is_fetched_on_the_users_word(page: tuple[App, Callable[[], N
     put_wheel_in_reach()
     app.button("Fetch one").click()
     expect(app.variant("dlight")).to_contain_text("match")
+    expect(kernel).to_contain_text("match")
     expect(told).to_have_count(0)
 
 

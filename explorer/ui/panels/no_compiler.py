@@ -30,15 +30,18 @@ FETCHING = (
 
 def draw(desk: Desk, results: Mapping[str, ask.Result]) -> bool:
     """One line with two ways out; nothing when there is a compiler.  True while one is fetched."""
+    asked = st.session_state.get(ASKED, 0)
+    got = state.background().ask(fetched, asked) if asked else None
+    if got is not None and got.value is not None:
+        del st.session_state[ASKED]
+        st.rerun()  # all of the page shows answers of before
     if not _unchecked(desk, results):
-        return False
+        return got is not None and got.pending
     tools = ask.tools()
     if tools.value is None:
         return tools.pending
     if all(tool.found for tool in tools.value if tool.name == CPP):
         return False
-    asked = st.session_state.get(ASKED, 0)
-    got = state.background().ask(fetched, asked) if asked else None
     with st.container(border=True, key="no_compiler", gap="small"):
         if got is not None and got.pending:
             say.note(FETCHING)
