@@ -173,7 +173,7 @@ def test_a_file_named_on_the_command_line(tmp_path: Path, chromium: Browser) -> 
         box = app.page.get_by_role("spinbutton").first
         box.fill("7")
         app.button("Use these sizes").click()
-        expect(app.page.get_by_role("button", name=re.compile("Sizes:.*=7"))).to_be_visible()
+        expect(app.page.get_by_role("button", name=re.compile("Sizes:.*= 7"))).to_be_visible()
     finally:
         watched.context.close()
         server.stop()

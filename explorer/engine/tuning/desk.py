@@ -229,7 +229,7 @@ class Desk:
             if again is not None:  # lost with a hand, through no fault of its own
                 search.waiting.remove(again)
                 return again
-            room = min(AHEAD * self.crew.count, self.ledger.left)
+            room = min(AHEAD * self.crew.count, self.ledger.left_of(search))
             if room and not search.waiting:
                 self.ledger.choose(search, room)
             if room and search.waiting:

@@ -56,6 +56,15 @@ class Ledger:
         """Trials that may still be begun."""
         return max(self.job.job.trials - sum(each.trials for each in self.searches), 0)
 
+    def left_of(self, search: Search) -> int:
+        """Trials that this search may still begin: others that go on keep their share by weight."""
+        weights = sum(each.weight for each in self.searches)
+        kept = sum(
+            max(int(self.job.job.trials * each.weight / weights) - each.trials, 0)
+            for each in self.searches if each is not search and not each.ended
+        )  # fmt: skip
+        return max(self.left - kept, 0)
+
     def nothing_left(self) -> bool:
         """Everything that is to be tried was tried."""
         if self.flying or any(search.rivals for search in self.searches):
