@@ -188,5 +188,5 @@ def _why_nothing(proposal: Proposal) -> str:
 
 def why(outcome: RuleOutcome) -> str:
     """One outcome as a phrase."""
-    reason = f": {outcome.reason}" if outcome.reason else ""
+    reason = f": {outcome.reason.rstrip('.')}" if outcome.reason else ""
     return f"{outcome.rule} {outcome.status} {outcome.function}{reason}"

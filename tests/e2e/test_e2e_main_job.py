@@ -113,5 +113,10 @@ def test_a_wide_nest_keeps_its_function_in_the_middle_and_fills_the_screen(app: 
     assert middle == pytest.approx(view["x"] + view["width"] / 2, abs=8)
     app.button("Full screen").click()
     expect(graph).not_to_have_class(re.compile("more-"))
-    app.button("Full screen").click()
+    expect(app.button("Leave full screen")).to_be_visible()
+    app.page.get_by_role("treeitem", name=re.compile("^loop ax3_0 in 8")).click()
+    app.page.keyboard.press("m")
+    app.page.get_by_role("menuitem", name="Split…").click()  # its form opens beside the graph
+    expect(app.button("Full screen")).to_be_visible()
+    app.page.get_by_text("Outer × inner").wait_for()
     expect(graph).to_have_class(re.compile("more-left|more-right"))

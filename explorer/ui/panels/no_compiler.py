@@ -19,7 +19,8 @@ ASKED = "fetch_compiler"
 
 NONE_HERE = "Kernels are not checked: this machine has no C++ compiler to run them on the CPU."
 HOW = (
-    f"{PACKAGE}, {DOWNLOAD_BYTES / 1e6:.0f} MB from PyPI into this program's environment. "
+    f"{PACKAGE}, {DOWNLOAD_BYTES / 1e6:.0f} MB from PyPI into this program's environment, "
+    "and as much again in ~/.cache. "
     "Or install g++ or clang++ yourself, then look again."
 )
 FETCHING = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,7 +132,7 @@ def _samples() -> None:
                 say.plain(sample.title), key=f"sample_{sample.name}", on_click=open_sample,
                 args=(sample.name,), width="stretch",
             )  # fmt: skip
-            about.html(f'<p class="why">{html.escape(sample.about)}</p>')
+            about.html(f'<p class="why">{say.inline(sample.about)}</p>')
 
 
 def _paste() -> None:

@@ -196,7 +196,7 @@ class Graph {
       b.setAttribute("role", "menuitem");
       if (item.refusal) { b.setAttribute("aria-disabled", "true"); b.title = item.refusal; }
       if (item.key) { const k = document.createElement("kbd"); k.textContent = item.key; b.append(k); b.setAttribute("aria-keyshortcuts", item.key); }
-      b.onclick = () => { if (item.refusal) return; this.closeMenu(true); this.act({ node: id, op: item.op, label: item.label }); };
+      b.onclick = () => { if (item.refusal) return; this.closeMenu(true); this.seeForm(item); this.act({ node: id, op: item.op, label: item.label }); };
       menu.append(b);
     }
     if (!this.link.menu.length) menu.append(Object.assign(document.createElement("p"), { textContent: "Nothing can be scheduled here." }));
@@ -221,6 +221,11 @@ class Graph {
       e.preventDefault();
       e.stopPropagation();
     };
+  }
+
+  // A form opens beside the graph, which a full screen hides.
+  seeForm(item) {
+    if (item?.label.endsWith("…") && !item.refusal && document.fullscreenElement) document.exitFullscreen();
   }
 
   closeMenu(refocus) {
@@ -300,8 +305,15 @@ class Graph {
     root.querySelector(".lg-in").onclick = () => this.zoomBy(1.2);
     root.querySelector(".lg-out").onclick = () => this.zoomBy(1 / 1.2);
     root.querySelector(".lg-fit").onclick = () => { this.fitted = true; this.fit(); this.centre(); };
-    root.querySelector(".lg-full").onclick = () => document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen();
-    root.addEventListener("fullscreenchange", () => { this.fitted = true; this.fit(); this.centre(); });
+    const full = root.querySelector(".lg-full");
+    full.onclick = () => document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen();
+    root.addEventListener("fullscreenchange", () => {
+      full.title = document.fullscreenElement ? "Leave full screen" : "Full screen";
+      full.setAttribute("aria-label", full.title);
+      this.fitted = true;
+      this.fit();
+      this.centre();
+    });
     root.addEventListener("focusout", (e) => { if (!root.contains(e.relatedTarget)) this.closeMenu(false); });
   }
 
@@ -318,7 +330,7 @@ class Graph {
     else if (e.key === "m" || e.key === "ContextMenu") this.askMenu(id);
     else if (e.key === "Escape") this.select(null);
     else if (e.key === "+" || e.key === "-") this.zoomBy(e.key === "+" ? 1.2 : 1 / 1.2);
-    else if (!this.channel && /^[a-z]$/.test(e.key) && !"uy".includes(e.key)) { clearTimeout(this.follow); this.select(id); this.act({ node: id, key: e.key }); }
+    else if (!this.channel && /^[a-z]$/.test(e.key) && !"uy".includes(e.key)) { clearTimeout(this.follow); this.select(id); if (this.link.node === id) this.seeForm(this.link.menu.find((i) => i.key === e.key)); this.act({ node: id, key: e.key }); }
     else if (!e.key.startsWith("Arrow") && e.key !== "Home") return;   // undo, redo and the browser's own keys
     e.preventDefault();
     e.stopPropagation();
