@@ -62,7 +62,9 @@ def result_badge(result: Result) -> Badge:
     if bare:
         lacks = {_lack(build, function) for function in bare}
         text = lacks.pop() if len(lacks) == 1 else "no kernel"
-        return Badge(text, "bad", " ".join(f.reason or f.name for f in bare))
+        named = len(build.functions) > 1
+        told = [f"{f.name}: {f.reason}" if named and f.reason else f.reason or f.name for f in bare]
+        return Badge(text, "bad", " ".join(told))
     if build.status == "refused":
         return Badge("refused", "bad", build.reason)
     if build.status == "failed":

@@ -54,6 +54,14 @@ def test_badge(result: Result, text: str, tone: str) -> None:
     assert (badge.text, badge.tone) == (text, tone)
 
 
+def test_reasons_of_several_functions_name_them() -> None:
+    one = FunctionBuild(name="f", status="no_kernel", reason="i is unbound.")
+    other = msgspec.structs.replace(one, name="g", reason="j is unbound.")
+    assert words.result_badge(built(one)).why == "i is unbound."
+    both = Result(build=Build(status="failed", functions=(one, other)))
+    assert words.result_badge(both).why == "f: i is unbound. g: j is unbound."
+
+
 def test_what_tvm_can_not_lower_is_not_called_unbound() -> None:
     bound = FunctionBuild(name="f", status="no_kernel", reason="A CPU has no such axes.")
     why = Finding(code="not_lowered", severity="error", function="f", where="f", message="axes")
