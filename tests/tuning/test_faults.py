@@ -242,8 +242,8 @@ def test_what_was_not_proved_is_tried_again_after_a_kill(tmp_path: Path) -> None
     assert before.unproved
     assert run(folder).how == "done"
     after = trials(folder)
-    # Under its own number; two hands may end in either order.
+    # Under its own number; two hands may end in either order, and the other one's number is gone.
     assert (before.id, before.trial) in [(each.id, each.trial) for each in after]
-    assert sorted(each.trial for each in after) == [1, 2, 3]
+    assert len({each.trial for each in after}) == 3
     assert len(after) == len(database(folder)) == 3
     assert not any(each.unproved for each in after)
