@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from playwright.sync_api import Error as PlaywrightError
 
 from explorer.experiment import Experiment, Variant, dump
 from explorer.model.loaded import Source
@@ -87,15 +87,16 @@ DOT = """([gd, id]) => {
 def click_dot(app: App, id: int) -> None:
     """Click on a candidate's dot in the first chart."""
     chart = app.page.locator(".js-plotly-plot").first
-    chart.scroll_into_view_if_needed()
-    for _ in range(20):  # what is above may still grow
-        x, y = app.page.evaluate(DOT, [chart.element_handle(), id])
-        app.page.mouse.move(x - 1, y)
-        app.page.mouse.move(x, y)
-        label = app.page.locator(".hovertext", has_text=re.compile(rf"candidate {id}\b"))
+    label = app.page.locator(".hovertext", has_text=re.compile(rf"candidate {id}\b"))
+    for _ in range(20):  # what is above may still grow, and the chart be drawn anew
+        chart.locator("path.point").first.wait_for()
         try:
+            chart.scroll_into_view_if_needed()
+            x, y = app.page.evaluate(DOT, [chart.element_handle(), id])
+            app.page.mouse.move(x - 1, y)
+            app.page.mouse.move(x, y)
             label.wait_for(timeout=2000)
-        except PlaywrightTimeout:
+        except PlaywrightError:
             continue
         app.page.mouse.click(x, y)
         return
