@@ -7,14 +7,14 @@ import numpy as np
 from explorer.engine.arrays import Arrays
 from explorer.engine.compare import bits, difference
 from explorer.engine.inputs import Param
-from explorer.engine.reference import InvalidInputs
-from explorer.engine.setting import Plan, Subject
+from explorer.engine.reference import FILL, InvalidInputs
+from explorer.engine.setting import PLANS, Plan, Subject
 from explorer.engine.tolerance import EPSILON, Numerics
 
 HALVINGS = 24
 NUDGES = 3
 """Evaluations on slightly moved inputs, when a difference asks for them."""
-FILLS = (0x00, 0x4B, 0xCB)
+FILLS = (0x00, *sorted({plan.poison for plan in PLANS} - {FILL}))
 """What may lie in intermediate buffers before they are written, besides what results come from."""
 LLVM_STEPS = 200_000_000
 """With more work than this LLVM is not asked for its word."""
@@ -42,9 +42,8 @@ class Expected:
             return start, self._llvm(start, plan)
         for shrink in range(HALVINGS):
             start = arrays.start(plan, shrink)
-            result = [values.copy() for values in start]
             try:
-                setting.evaluator.run(result, arrays.symbols(), arrays.scalars(plan))
+                result = self.evaluated(start, plan)
             except InvalidInputs:
                 if shrink == HALVINGS - 1 or not any(param.is_index for param in setting.params):
                     raise
@@ -55,6 +54,21 @@ class Expected:
         if plan.style != "whole":
             self._ask_llvm(start, result, plan)
         return start, result
+
+    def evaluated(
+        self,
+        start: list[np.ndarray],
+        plan: Plan,
+        needed: list[np.ndarray | None] | None = None,
+        fill: int = FILL,
+    ) -> list[np.ndarray]:
+        """What the evaluator, which there must be, makes of `start`.  Raises InvalidInputs."""
+        assert self.setting.evaluator is not None
+        results = [values.copy() for values in start]
+        self.setting.evaluator.run(
+            results, self.arrays.symbols(), self.arrays.scalars(plan), needed, fill
+        )
+        return results
 
     def loose(
         self,
@@ -71,11 +85,8 @@ class Expected:
         if self.setting.evaluator is None:
             return found
         for fill in FILLS:
-            other = [values.copy() for values in start]
             try:
-                self.setting.evaluator.run(
-                    other, self.arrays.symbols(), self.arrays.scalars(plan), needed, fill
-                )
+                other = self.evaluated(start, plan, needed, fill)
             except InvalidInputs:  # an index of such a value
                 return [np.ones(values.shape, bool) for values in results]
             for at, values in enumerate(other):
@@ -109,11 +120,8 @@ class Expected:
                 values if param.role == "out" else _nudge(values, param.dtype, size, rng)
                 for values, param in zip(start, setting.params, strict=True)
             ]
-            other = [values.copy() for values in nudged]
             try:
-                setting.evaluator.run(
-                    other, self.arrays.symbols(), self.arrays.scalars(plan), needed
-                )
+                other = self.evaluated(nudged, plan, needed)
             except InvalidInputs:
                 continue
             for at, values in enumerate(other):

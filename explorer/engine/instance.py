@@ -83,8 +83,8 @@ class Instance:
             return self._no(f"Too large to run here: {self.arrays.nbytes() >> 20} MB of buffers.")
         plans = PLANS if self.numerics.whole_top() else PLANS[1:]
         for number, plan in enumerate(plans):
-            needed = len(plans) if self.unwritten else least
-            if number >= needed and time.process_time() > deadline:
+            at_least = len(plans) if self.unwritten else least
+            if number >= at_least and time.process_time() > deadline:
                 break
             try:
                 found = self._sampled(plan) if self.fraction < 1 else self._whole(plan)
@@ -189,9 +189,8 @@ class Instance:
         fault = self._fault(run)
         if fault is not None:
             return fault
-        results = [values.copy() for values in start]
         needed = [None if w is None else w.astype(np.uint8) for w in run.written]
-        setting.evaluator.run(results, arrays.symbols(), arrays.scalars(plan), needed)
+        results = self.expected.evaluated(start, plan, needed)
         for at, param in enumerate(setting.params):
             written = run.written[at]
             if written is None:

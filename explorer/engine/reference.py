@@ -14,6 +14,9 @@ from tvm.target import Target as TvmTarget
 
 from explorer.engine.lower import LOWERING_ERRORS, only
 
+FILL = 0xFF
+"""The byte that intermediate buffers hold before they are written, unless told otherwise."""
+
 
 class InvalidInputs(Exception):
     """The reference itself leaves a buffer on these inputs; the message names the buffer."""
@@ -36,7 +39,7 @@ class Evaluator:
         symbols: list[int],
         scalars: list[float],
         needed: list[np.ndarray | None] | None = None,
-        fill: int = 0xFF,
+        fill: int = FILL,
     ) -> None:
         """Evaluate in place; reductions only where `needed`, if given.
 

@@ -113,16 +113,17 @@ class Background:
 
     def forgive(self) -> None:
         """Forget answers that a dead worker or a bug left, so that they are asked again."""
-        with self._lock:
-            for key, future in list(self._futures.items()):
-                if future.done() and isinstance(future.exception(), (WorkerDied, WorkerBug)):
-                    del self._futures[key]
+        self._drop(lambda future: isinstance(future.exception(), (WorkerDied, WorkerBug)))
 
     def forget(self) -> None:
         """Forget every answer there is: something on the machine has changed."""
+        self._drop(lambda future: True)
+
+    def _drop(self, unwanted: Callable[[Future[Any]], bool]) -> None:
+        """Forget those of the answers; what is being worked on goes on."""
         with self._lock:
             for key, future in list(self._futures.items()):
-                if future.done():
+                if future.done() and unwanted(future):
                     del self._futures[key]
 
     def _when_settled(self, verb: Callable[..., T], *args: Any) -> T:
