@@ -194,7 +194,8 @@ def _below(desk: Desk) -> bool:
     }
     waits = False
     # Its own request: without one, a tick of the clock that comes with the click would replace it.
-    tabs = st.tabs(list(draws), key="below", on_change=state.draw, args=(["below"],))
+    key = state.control("below")
+    tabs = st.tabs(list(draws), key=key, on_change=state.draw, args=(["below"],))
     for tab, (title, part) in zip(tabs, draws.items(), strict=True):
         if tab.open:
             with tab:

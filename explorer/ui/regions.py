@@ -28,8 +28,8 @@ def region(name: Region, part: Callable[[Desk], bool]) -> None:
             return
         drawn, asked = state.drawn(), state.background().finished
         drawn.begin(name, desk, state.notice())
-        drawn.controls = state.controls()
         drawn.waits(name, asked if part(desk) else None)
+        drawn.controls = state.controls()
         if drawn.missed(desk, state.notice()):
             with st.container(key=f"unseen_{name}"):
                 st.fragment(_ask_for_rest)(name, drawn.turn)

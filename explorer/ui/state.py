@@ -102,6 +102,22 @@ def controls() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def control(name: str) -> str:
+    """The key of a control that the page sets by itself, too: another one after each `preset`."""
+    turn = st.session_state.get(f"presets of {name}", 0)
+    return f"{name} {turn}" if turn else name
+
+
+def preset(name: str, value: str) -> None:
+    """In a callback: have the control that `control(name)` is the key of show `value`.
+
+    What the browser sends before it hears of this (a tick of the clock, a quick second click) says
+    how the control was, and would win; it says so of the key before.
+    """
+    st.session_state[f"presets of {name}"] = st.session_state.get(f"presets of {name}", 0) + 1
+    st.session_state[control(name)] = value
+
+
 def _late() -> list[Region]:
     now = desk()
     return drawn().owed(now, notice()) if now is not None else []

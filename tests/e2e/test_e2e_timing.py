@@ -91,3 +91,21 @@ def test_without_a_gpu_the_tab_offers_a_remote_one_and_the_bound(app) -> None:
     app.button("Use a remote GPU…").click()
     expect(app.page.get_by_text(re.compile("no authentication")).first).to_be_visible()
     expect(app.page.get_by_role("textbox", name="Address")).to_have_value("127.0.0.1:9090")
+
+
+def test_a_click_on_its_way_does_not_undo_the_one_before(app) -> None:
+    """What is sent before the page is drawn says how all controls were; a tick does so, too."""
+    app.button("Use dlight").click()
+    expect(app.variant("dlight")).to_have_attribute("aria-selected", "true")
+    app.tab("Timing")
+    app.idle()
+    flushed = app.page.get_by_role("radio", name="flushed")
+    app.button("Use a remote GPU…").evaluate(
+        "(button, next) => { button.click(); next.click(); }", flushed.element_handle()
+    )
+    expect(app.page.get_by_role("textbox", name="Address")).to_be_visible()
+    app.tab("Findings")  # once it is shown, the clicks before were answered
+    expect(app.page.get_by_role("textbox", name="Address")).to_be_hidden()
+    app.tab("Timing")
+    expect(flushed).to_be_checked()
+    expect(app.page.get_by_role("textbox", name="Address")).to_have_value("127.0.0.1:9090")

@@ -149,6 +149,20 @@ def test_a_choice_that_comes_with_a_tick_of_the_clock_is_drawn(
     assert list(REGIONS) in asked
 
 
+def test_a_click_on_a_control_that_has_just_appeared_comes_with_a_tick_and_is_drawn(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Drawn, "ticking", property(lambda _: True))
+    page.session_state["below"] = "Timing"
+    page.run()
+    assert page.session_state["drawn"].controls.keys() >= {"time_budget", "time_llvm"}
+    asked: list[list[str]] = []
+    monkeypatch.setattr(state, "draw", lambda regions: asked.append(list(regions)))
+    page.checkbox(key="time_baselines").check()
+    fire(page, "pulse", "tick", True)
+    assert list(REGIONS) in asked
+
+
 def test_buffers_are_drawn_when_asked_for(page: AppTest) -> None:
     assert "main#C" not in data(page, "graph")["svg"]
     fire(page, "graph", "buffers", {"shown": True})

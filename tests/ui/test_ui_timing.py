@@ -309,7 +309,7 @@ def test_the_tab_without_a_device_says_so_and_offers_ways_out(
     shown = " ".join(str(element.proto.body) for element in page.get("html"))
     assert "no authentication" in shown
     assert page.text_input(key="time_at_server").value == "127.0.0.1:9090"
-    page.selectbox(key="time_runner").set_value("local_cuda").run()
+    page.selectbox(key="time_runner 1").set_value("local_cuda").run()
     page.button(key="time_llvm").click().run()
     assert page.session_state["desk"].experiment.target == "llvm"
     assert page.button(key="time_start")

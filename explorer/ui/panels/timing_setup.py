@@ -112,7 +112,7 @@ def _runner(desk: Desk) -> str:
     names = sorted(labels, key=lambda name: (name != usual, name == REMOTE))
     found = st.selectbox(
         "Where", names, format_func=labels.__getitem__, width=250,
-        key=_runner_key(usual), persist_state="session",
+        key=state.control(_runner_name(usual)), persist_state="session",
     )  # fmt: skip
     return found or usual
 
@@ -122,17 +122,17 @@ def _usual(desk: Desk) -> str:
     return "llvm" if workbench.target(desk.experiment.target).kind == "llvm" else "local_cuda"
 
 
-def _runner_key(usual: str) -> str:
+def _runner_name(usual: str) -> str:
     """Where the choice is kept: a choice for GPUs is none for processors."""
     return "time_runner" if usual == "local_cuda" else f"time_runner_{usual}"
 
 
 def _use_remote(usual: str) -> None:
-    st.session_state[_runner_key(usual)] = REMOTE
+    state.preset(_runner_name(usual), REMOTE)
 
 
 def _use_llvm() -> None:
-    st.session_state[_runner_key("llvm")] = "llvm"
+    state.preset(_runner_name("llvm"), "llvm")
     state.do(desks.set_target, "llvm")
 
 

@@ -226,7 +226,7 @@ def _go(tab: str, move: Any, *args: Any) -> None:
     """A control's callback: make a move on the desk and open a lower tab."""
     state.made(move, *args)
     if tab:
-        st.session_state["below"] = tab
+        state.preset("below", tab)
     tunes.redraw()
 
 
