@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
-PATIENCE_MS = 180_000
+PATIENCE_MS = 300_000
 """For a machine with much else to do; only a failing test waits so long."""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

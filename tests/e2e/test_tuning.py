@@ -103,6 +103,11 @@ def click_dot(app: App, id: int) -> None:
     raise AssertionError(f"no dot of candidate {id}")
 
 
+def row(app: App, id: int) -> Locator:
+    """A candidate's row in the list of those that were measured."""
+    return app.page.get_by_role("grid", name="Candidates: measured").get_by_test_id(f"row-{id}")
+
+
 def count(app: App, fate: str) -> Locator:
     return app.page.get_by_test_id(f"row-{fate}|").locator("td").nth(1)
 
@@ -132,13 +137,12 @@ def test_a_small_search_runs_to_its_end_and_its_best_becomes_a_variant(
     best = min((e for e in told if e["fate"] == "measured"), key=lambda event: event["us"])
     expect(page.page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.page.get_by_text("measured on").first).to_be_visible()
-    rows = page.page.get_by_role("grid", name="Candidates: measured").get_by_role("row")
-    rows.filter(has_text=f"#{best['id']}").click()
+    row(page, best["id"]).click()
     expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
     other = max((e for e in told if e["fate"] == "measured"), key=lambda event: event["us"])
     click_dot(page, other["id"])
     expect(page.page.get_by_text(f"Candidate {other['id']}", exact=True)).to_be_visible()
-    rows.filter(has_text=f"#{best['id']}").click()
+    row(page, best["id"]).click()
     expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
     page.page.get_by_role("slider").press("ArrowLeft")
     expect(page.page.get_by_text(re.compile(r"^Step \d+: sch|^Step \d+: .* = sch"))).to_be_visible()
@@ -159,8 +163,7 @@ def test_two_functions_share_the_trials_and_each_has_its_best(page: App, tmp_pat
         best = min(found, key=lambda event: event["us"])
         page.page.get_by_role("radio", name=name).click()
         page.idle()
-        rows = page.page.get_by_role("grid", name="Candidates: measured").get_by_role("row")
-        rows.filter(has_text=f"#{best['id']}").click()
+        row(page, best["id"]).click()
         expect(page.page.get_by_text(f"Candidate {best['id']}", exact=True)).to_be_visible()
         page.button("Make it a variant").click()
         expect(page.variant(f"tuned {name} {best['id']}")).to_have_attribute(
