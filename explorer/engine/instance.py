@@ -11,7 +11,7 @@ from explorer.emulator.machine import Report
 from explorer.engine.arrays import Arrays
 from explorer.engine.compare import Difference, difference
 from explorer.engine.dltensor import cuda_tensor
-from explorer.engine.expected import Expected
+from explorer.engine.expected import Expected, no_right_value
 from explorer.engine.inputs import Param
 from explorer.engine.reference import InvalidInputs
 from explorer.engine.setting import PLANS, Covered, Plan, Setting, steps_of
@@ -164,19 +164,9 @@ class Instance:
             return found
         loose = picked(self.expected.loose(start, results, plan, needed)[at])
         if loose.any():
-            self.loose = self.loose or self._no_right_value(param, loose)
+            self.loose = self.loose or self._no(no_right_value(param, loose))
             found = apart(np.where(loose, expected, got), slack)
         return found
-
-    def _no_right_value(self, param: Param, loose: np.ndarray) -> Outcome:
-        """All that differs is what the function makes of memory that it never wrote."""
-        count = int(loose.sum())
-        rest = "" if count == loose.size else " The others agree."
-        return self._no(
-            f"{count} of {loose.size} elements of {param.name} have no right value: the "
-            "unscheduled function itself makes them of an intermediate buffer that it reads "
-            f"before it writes it.{rest}"
-        )
 
     def _sampled(self, plan: Plan) -> Outcome | None:
         """Run some blocks and compare what they wrote; the fault it shows, or None."""

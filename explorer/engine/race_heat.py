@@ -192,6 +192,10 @@ class HeatRun:
             self._again(entry)
             self._aside_s += time.monotonic() - before
             return None
+        if told.wrong and not self.material.weighed:
+            self.material.weigh()
+            self._aside_s += time.monotonic() - before
+            return self._turn(entry, plan, count, limit_s, keep=keep)
         if told.wrong:
             entry.wrong = told.wrong
         elif keep:

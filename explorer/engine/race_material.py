@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import threading
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from explorer.emulator import compiler as cc
 from explorer.engine.arrays import Arrays
 from explorer.engine.compare import Difference, difference
 from explorer.engine.evaluator import NotEvaluated, Writer
-from explorer.engine.expected import Expected
+from explorer.engine.expected import Expected, no_right_value
 from explorer.engine.inputs import DTYPES, params_of, scalars_of
 from explorer.engine.isolate import Died, isolated
 from explorer.engine.reference import Evaluator, InvalidInputs, llvm_or_none
@@ -29,6 +30,8 @@ from explorer.model.result import Check
 PLANS = (Plan("positive", 11, "", 0xCB), Plan("positive", 12, "", 0xFF))
 """Two sets of inputs, used in turn.  Positive, so that no function leaves its domain."""
 REFERENCE_S = 60.0
+WEIGH_S = 20.0
+"""A first difference is weighed for so long at most."""
 WHOLE_STEPS = 2_000_000_000
 """With more work than this the reference is made for a sample of the elements."""
 SAMPLE_STEPS = 200_000_000
@@ -61,7 +64,9 @@ class Material:
         self._need_plain_memory()
         self.start = [self._shared() for _ in PLANS]
         self.expected = [self._shared() for _ in PLANS]
-        self._state = np.frombuffer(mmap.mmap(-1, 1), np.uint8)
+        self._slack = [self._shared("float64") for _ in PLANS]
+        self._loose = [self._shared("bool") for _ in PLANS]
+        self._state = np.frombuffer(mmap.mmap(-1, 2), np.uint8)
         self.ready: Ready | None = None
         self._making = threading.Lock()
         self._filled: set[int] = set()
@@ -91,6 +96,20 @@ class Material:
         """`expected` holds results."""
         return bool(self._state[0])
 
+    @property
+    def weighed(self) -> bool:
+        """Some result differed; what rounding and unwritten memory explain of it is known."""
+        return bool(self._state[1])
+
+    def weigh(self) -> None:
+        """Find what a difference may be besides a fault; kept as far as it comes in WEIGH_S."""
+        if not self.has_reference:
+            self.make_reference()
+        if self.has_reference and not self.weighed:
+            with suppress(Died):
+                isolated(self._weighing, bool, WEIGH_S)
+        self._state[1] = True
+
     def make_reference(self) -> Ready:
         """Compute what should come out, once, in a process of its own; at most REFERENCE_S."""
         with self._making:
@@ -106,15 +125,19 @@ class Material:
             return self.ready
 
     def wrong(self, plan: int, results: list[np.ndarray | None]) -> str:
-        """What is wrong with results of a run (None: an input), in words, or ""."""
+        """What is wrong with results of a run (None: an input), in words, or "".
+
+        Before `weigh` this may be what the function itself makes of rounding or unwritten memory.
+        """
         for at, values in enumerate(results):
             if values is None:
                 continue
+            wanted, slack = self.expected[plan][at], self._slack[plan][at]
+            got = np.where(self._loose[plan][at], wanted, values) if self.weighed else values
             mask = self._sample(plan, at)
-            got, wanted = values, self.expected[plan][at]
             if mask is not None:
-                got, wanted = got[mask], wanted[mask]
-            found = self.compare(at, got, wanted)
+                got, wanted, slack = got[mask], wanted[mask], slack[mask]
+            found = self.compare(at, got, wanted, slack if self.weighed else None)
             if found.count:
                 param = self.subject.params[at]
                 place = self._place(at, mask, found)
@@ -124,10 +147,14 @@ class Material:
                 )
         return ""
 
-    def compare(self, at: int, got: np.ndarray, wanted: np.ndarray) -> Difference:
-        """Two contents of parameter `at`."""
-        dtype = self.subject.params[at].dtype
-        return difference(got.reshape(-1), wanted.reshape(-1), dtype, self.numerics, whole=False)
+    def compare(
+        self, at: int, got: np.ndarray, wanted: np.ndarray, slack: np.ndarray | None = None
+    ) -> Difference:
+        """Two contents of parameter `at`; `slack` is what each element may be off besides."""
+        return difference(
+            got.reshape(-1), wanted.reshape(-1), self.subject.params[at].dtype, self.numerics,
+            whole=False, slack=0.0 if slack is None else slack.reshape(-1),
+        )  # fmt: skip
 
     def check(self, wrong: str, rounds: int) -> Check:
         """The verdict on a variant's timed runs."""
@@ -136,6 +163,9 @@ class Material:
         if self.ready is None or not self.ready.made:
             why = self.ready.words if self.ready else "the race ended before"
             return Check(status="not_checked", detail=f"No reference: {why}.")
+        for param, loose in zip(self.subject.params, self._loose[0], strict=True):
+            if self.weighed and loose.any():
+                return Check(status="not_checked", detail=no_right_value(param, loose))
         detail = f"The outputs of {rounds} rounds agree with {self.ready.words}."
         return Check(status="match", detail=detail)
 
@@ -166,11 +196,12 @@ class Material:
         if 2 * len(PLANS) * total > MOST_BYTES:
             raise SizeError(f"The buffers are too large to race here: {total >> 20} MB.")
 
-    def _shared(self) -> list[np.ndarray]:
-        """Arrays of the parameters' shapes that forked processes share."""
+    def _shared(self, dtype: str = "") -> list[np.ndarray]:
+        """Arrays of the parameters' shapes (and dtypes, or `dtype`) that forked processes share."""
         found = []
         for param in self.subject.params:
-            shape, kind = self.arrays.shapes.shape(param.var), np.dtype(DTYPES[param.dtype])
+            shape = self.arrays.shapes.shape(param.var)
+            kind = np.dtype(dtype or DTYPES[param.dtype])
             memory = mmap.mmap(-1, max(prod(shape) * kind.itemsize, 1))
             found.append(np.frombuffer(memory, kind, prod(shape)).reshape(shape))
         return found
@@ -207,6 +238,22 @@ class Material:
         words = "the unscheduled function"
         return Ready(True, f"{words} on a sample of elements" if sampled else words)
 
+    def _weighing(self) -> bool:
+        """In a process of its own: fill `_loose` and `_slack`, where an evaluator can tell."""
+        subject = self.subject
+        subject.evaluator, _ = self._evaluator()
+        expected = Expected(subject, self.arrays, self.numerics, self.steps)
+        for at, plan in enumerate(PLANS):
+            start = [values.reshape(-1) for values in self.start[at]]
+            results = [values.reshape(-1) for values in self.expected[at]]
+            needed = self._needed(at)
+            loose = expected.loose(start, results, plan, needed)
+            slack = expected.slack(start, results, plan, needed)
+            for ours, found in ((self._loose[at], loose), (self._slack[at], slack)):
+                for to, values in zip(ours, found, strict=True):
+                    to[...] = values.reshape(to.shape)
+        return True
+
     def _evaluator(self) -> tuple[Evaluator | None, str]:
         compiler = cc.find_compiler()
         if compiler is None:
@@ -224,12 +271,15 @@ class Material:
         assert self.subject.evaluator is not None
         start = self.arrays.start(plan, 0)
         results = [values.copy() for values in start]
-        marks: list[np.ndarray | None] = []
-        for param in range(len(results)):
-            mask = self._sample(at, param)
-            marks.append(None if mask is None else mask.reshape(-1).astype(np.uint8))
-        self.subject.evaluator.run(results, self.arrays.symbols(), self.arrays.scalars(plan), marks)
+        self.subject.evaluator.run(
+            results, self.arrays.symbols(), self.arrays.scalars(plan), self._needed(at)
+        )
         return start, results
+
+    def _needed(self, plan: int) -> list[np.ndarray | None]:
+        """Of which elements of each parameter the results are needed; None for all."""
+        masks = [self._sample(plan, at) for at in range(len(self.subject.params))]
+        return [None if mask is None else mask.reshape(-1).astype(np.uint8) for mask in masks]
 
     def _sample(self, plan: int, at: int) -> Any:
         """Which elements of an output are compared; None for all, or for an input."""

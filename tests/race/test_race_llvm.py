@@ -56,6 +56,39 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"),
 """
 
 
+CARRIES = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((64, 8), "float32"), B: T.Buffer((64, 8), "float32")):
+    s = T.sblock_alloc_buffer((64, 8), "float32")
+    for i, j in T.grid(64, 8):
+        with T.sblock("s"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            if vj != 3:
+                s[vi, vj] = A[vi, vj]
+    for i, j in T.grid(64, 8):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = s[vi, vj] + T.float32({plus})
+"""
+"""One column in eight is made of what lay in memory before."""
+CANCELS = """
+@T.prim_func(s_tir=True)
+def main(X: T.Buffer((2048, 64), "float32"), Y: T.Buffer((2048,), "float32")):
+    s = T.sblock_alloc_buffer((2048,), "float32")
+    for i, k in T.grid(2048, 64):
+        with T.sblock("s"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                s[vi] = T.float32(0)
+            s[vi] = s[vi] + X[vi, {at}] * T.Cast("float32", 1 - {at} % 2 * 2)
+    for i in range(2048):
+        with T.sblock("Y"):
+            vi = T.axis.spatial(2048, i)
+            Y[vi] = T.float32({factor}) / s[vi]
+"""
+"""Some of the sums almost vanish: in another order of summing the result is another."""
+
+
 def loaded(text: str) -> IRModule:
     """The text as it is: what makes a process die is refused where texts are loaded."""
     return IRModule({"main": from_source(text)})
@@ -164,6 +197,33 @@ def test_a_wrong_result_has_no_time_and_says_which_element(
     assert re.search(r"elements of C differ; first C\[0, 0\]: got", bad.reason)
     assert bad.check.status == "mismatch"
     assert heat.winner == ""
+
+
+def test_rounding_that_the_function_magnifies_is_not_wrong_and_hides_nothing(
+    on_cpu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = CANCELS.format(at="vk", factor=1)
+    start_with(
+        monkeypatch, same=text, other=CANCELS.format(at="(63 - vk)", factor=1),
+        off=CANCELS.format(at="(63 - vk)", factor=1.001),
+    )  # fmt: skip
+    (heat,) = on_cpu(Source(text), Variant("-")).heats
+    assert [row.check.status for row in heat.rows] == ["match", "match", "mismatch"]
+    assert [row.status for row in heat.rows] == ["measured", "measured", "not_measured"]
+
+
+def test_what_a_function_makes_of_memory_that_it_never_wrote_is_not_called_wrong(
+    on_cpu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = CARRIES.format(plus=1)
+    start_with(monkeypatch, same=text, off=CARRIES.format(plus=2))
+    (heat,) = on_cpu(Source(text), Variant("-")).heats
+    same, off = heat.rows
+    assert same.status == "measured"
+    assert same.check.status == "not_checked"
+    assert "64 of 512 elements of B have no right value" in same.check.detail
+    assert off.status == "not_measured"
+    assert re.search(r"\d+ of 512 elements of B differ; first B\[0, 0\]: got", off.reason)
 
 
 def test_a_variant_that_is_not_built_says_why(matmul: Source, on_cpu: Run, variant: Make) -> None:

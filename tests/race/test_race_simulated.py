@@ -31,6 +31,7 @@ class FakeMaterial:
 
     name = "main"
     needs_reference_first = False
+    weighed = True
     ready: Any = None
 
     def fill(self, plan: int) -> None:

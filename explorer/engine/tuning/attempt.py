@@ -84,6 +84,9 @@ class Attempts:
             case Prove():
                 outputs = self.tracks[order.function].outputs
                 wrong = outputs.wrong_by_now(order.id)
+                if wrong and not self._material(order.function).weighed:
+                    self._material(order.function).weigh()
+                    wrong = outputs.wrong_by_now(order.id)
                 outputs.forget(order.id)
                 return Proved(wrong)
             case Refer():
@@ -195,6 +198,9 @@ class Attempts:
         else:
             track.loaded[order.id] = track.connection.load(self.built[order.id])
         ran = measure(track, order.id)
+        if ran.wrong and track.material.has_reference and not track.material.weighed:
+            track.material.weigh()
+            ran = measure(track, order.id)
         del track.loaded[order.id]
         self.built.pop(order.id, None)
         proved = bool(ran.wrong) or track.outputs.proved(order.id)
