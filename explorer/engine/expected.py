@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from explorer.engine.arrays import Arrays
-from explorer.engine.compare import bits, difference
+from explorer.engine.compare import Difference, bits, difference
 from explorer.engine.inputs import Param
 from explorer.engine.reference import FILL, InvalidInputs
 from explorer.engine.setting import PLANS, Plan, Subject
 from explorer.engine.tolerance import EPSILON, Numerics
 
 HALVINGS = 24
-NUDGES = 3
-"""Evaluations on slightly moved inputs, when a difference asks for them."""
+NUDGES = 8
+"""Evaluations on slightly moved inputs, when a difference asks for them: a few of them may all
+happen to move a result by little."""
+FEW_NUDGES = 3
+"""After these at least half of what differs is explained, or it is no rounding."""
 FILLS = (0x00, *sorted({plan.poison for plan in PLANS} - {FILL}))
 """What may lie in intermediate buffers before they are written, besides what results come from."""
 LLVM_STEPS = 200_000_000
@@ -70,6 +75,43 @@ class Expected:
         )
         return results
 
+    def apart(
+        self,
+        at: int,
+        got: np.ndarray,
+        start: list[np.ndarray],
+        results: list[np.ndarray],
+        plan: Plan,
+        needed: list[np.ndarray | None] | None = None,
+        written: np.ndarray | None = None,
+    ) -> tuple[Difference, np.ndarray]:
+        """What differs in parameter `at` (of what was `written`) beyond rounding, and `loose`.
+
+        Elements that are loose don't count as different.  None is looked for where all agree.
+        """
+
+        def picked(values: np.ndarray) -> np.ndarray:
+            return values if written is None else values[written]
+
+        def compared(slack: np.ndarray | float = 0.0) -> Difference:
+            return difference(
+                got, expected, self.setting.params[at].dtype, self.numerics,
+                whole=plan.style == "whole", slack=slack, poison=plan.poison,
+            )  # fmt: skip
+
+        got, expected = picked(got), picked(results[at])
+        loose, found = np.zeros(got.shape, bool), compared()
+        if found.count:
+            loose = picked(self.loose(start, results, plan, needed)[at])
+            got = np.where(loose, expected, got)
+            found = compared()
+        if found.count and plan.style != "whole":
+            slack = self.slack(
+                start, results, plan, needed, lambda moved: compared(picked(moved[at])).count
+            )
+            found = compared(picked(slack[at]))
+        return found, loose
+
     def loose(
         self,
         start: list[np.ndarray],
@@ -99,11 +141,13 @@ class Expected:
         results: list[np.ndarray],
         plan: Plan,
         needed: list[np.ndarray | None] | None = None,
+        left: Callable[[list[np.ndarray]], int] | None = None,
     ) -> list[np.ndarray]:
         """How far each result may move because the function magnifies rounding errors.
 
         Where a sum almost vanishes and something is divided by it, another order of summing gives
         another result.  Measured: the reference on inputs that are off by a rounding error.
+        `left` counts what differs beyond a slack: it ends once nothing does, or too much.
         """
         setting, numerics = self.setting, self.numerics
         moved = [np.zeros(values.shape) for values in results]
@@ -115,7 +159,8 @@ class Expected:
         rounding = EPSILON[numerics.coarsest]
         given = [EPSILON.get(p.dtype, 0.0) for p in setting.params if p.role != "out"]
         size = max([rounding, *given])
-        for _ in range(NUDGES):
+        slack, before = moved, 0 if left is None else left(moved)
+        for number in range(1, NUDGES + 1):
             nudged = [
                 values if param.role == "out" else _nudge(values, param.dtype, size, rng)
                 for values, param in zip(start, setting.params, strict=True)
@@ -128,7 +173,11 @@ class Expected:
                 with np.errstate(invalid="ignore"):
                     apart = np.abs(values.astype(np.float64) - results[at].astype(np.float64))
                 moved[at] = np.fmax(moved[at], np.where(np.isfinite(apart), apart, 0.0))
-        return [values * numerics.factor() * rounding / size for values in moved]
+            slack = [values * numerics.factor() * rounding / size for values in moved]
+            now = 1 if left is None else left(slack)
+            if not now or (left is not None and number >= FEW_NUDGES and 2 * now > before):
+                break
+        return slack
 
     def _ask_llvm(self, start: list[np.ndarray], result: list[np.ndarray], plan: Plan) -> None:
         """Compare the two references once, where there is a right value."""
@@ -140,13 +189,7 @@ class Expected:
         for at, param in enumerate(setting.params):
             if other is None:
                 return
-            apart = difference(other[at], result[at], param.dtype, self.numerics, whole=False)
-            if apart.count:
-                loose = self.loose(start, result, plan)[at]
-                apart = difference(
-                    np.where(loose, result[at], other[at]), result[at], param.dtype, self.numerics,
-                    whole=False, slack=self.slack(start, result, plan)[at],
-                )  # fmt: skip
+            apart, _ = self.apart(at, other[at], start, result, plan)
             if apart.count:
                 self.disputed = (
                     f"{param.name}{list(apart.first)} is {apart.got:.6g} on LLVM and "

@@ -126,46 +126,18 @@ class Instance:
         if fault is not None or results is None:
             return fault
         for at, param in enumerate(self.setting.params):
-            found = self._apart(at, run.outputs[at], start, results, plan)
+            found = self._noted(
+                param, *self.expected.apart(at, run.outputs[at], start, results, plan)
+            )
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 return self._mismatch(plan, param, at, found, start, run)
         return None
 
-    def _apart(
-        self,
-        at: int,
-        got: np.ndarray,
-        start: list[np.ndarray],
-        results: list[np.ndarray],
-        plan: Plan,
-        needed: list[np.ndarray | None] | None = None,
-        written: np.ndarray | None = None,
-    ) -> Difference:
-        """What differs (of what was `written`) beyond rounding and has a right value."""
-        param = self.setting.params[at]
-
-        def picked(values: np.ndarray) -> np.ndarray:
-            return values if written is None else values[written]
-
-        def apart(got: np.ndarray, slack: np.ndarray | float = 0.0) -> Difference:
-            return difference(
-                got, expected, param.dtype, self.numerics, whole=plan.style == "whole",
-                slack=slack, poison=plan.poison,
-            )  # fmt: skip
-
-        got, expected = picked(got), picked(results[at])
-        found = apart(got)
-        slack: np.ndarray | float = 0.0
-        if found.count and plan.style != "whole":
-            slack = picked(self.expected.slack(start, results, plan, needed)[at])
-            found = apart(got, slack)
-        if not found.count:
-            return found
-        loose = picked(self.expected.loose(start, results, plan, needed)[at])
+    def _noted(self, param: Param, found: Difference, loose: np.ndarray) -> Difference:
+        """What was `found`; that some elements have no right value is kept for the verdict."""
         if loose.any():
             self.loose = self.loose or self._no(no_right_value(param, loose))
-            found = apart(np.where(loose, expected, got), slack)
         return found
 
     def _sampled(self, plan: Plan) -> Outcome | None:
@@ -191,7 +163,8 @@ class Instance:
                     f"Too large to run whole, and {run.report.blocks} of {run.report.all_blocks} "
                     f"blocks wrote less than their share of {param.name}."
                 )
-            found = self._apart(at, run.outputs[at], start, results, plan, needed, written)
+            apart = self.expected.apart(at, run.outputs[at], start, results, plan, needed, written)
+            found = self._noted(param, *apart)
             self.worst_error = max(self.worst_error, found.largest)
             if found.count:
                 place = int(np.flatnonzero(written)[found.first[0]])
