@@ -34,6 +34,7 @@ class Server:
         self.settings = settings
         self.children: set[int] = set()
         self.stage = "importing"
+        self._ended = self._reaping = False
 
     def run(self) -> None:
         """Import, serve what came meanwhile, warm up, then serve until the client is gone."""
@@ -76,12 +77,12 @@ class Server:
     def _fork(self, work: Callable[[], None], *, background: bool) -> None:
         """Start a child that does `work` and ends."""
         parent = os.getpid()
-        # A child that ends before it is noted down would be missed by `_reap`.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid:
             self.children.add(pid)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            self._reap()  # it may have ended before it was noted down
             return
         status = 1
         try:
@@ -107,16 +108,27 @@ class Server:
             warm=self.stage == "ready",
         )
 
-    def _reap(self, signum: int, frame: FrameType | None) -> None:
-        """Bury ended children, take along what they had started, and report them."""
-        for pid in tuple(self.children):
-            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if ended is None:
-                continue
-            _kill_group(pid)  # before the wait: until then nobody else can have this number
-            _, status = os.waitpid(pid, 0)
-            self.children.discard(pid)
-            self._tell(frames.Event(ended=pid, status=os.waitstatus_to_exitcode(status)))
+    def _reap(self, signum: int = 0, frame: FrameType | None = None) -> None:
+        """Bury ended children, take along what they had started, and report them.
+
+        A signal that comes meanwhile calls this again in the middle: that call only asks for
+        another look, or both would bury the same child.
+        """
+        self._ended = True
+        while self._ended and not self._reaping:
+            self._ended, self._reaping = False, True
+            for pid in tuple(self.children):
+                self._bury(pid)
+            self._reaping = False
+
+    def _bury(self, pid: int) -> None:
+        """Report a child and forget it, if it has ended."""
+        if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return
+        _kill_group(pid)  # before the wait: until then nobody else can have this number
+        _, status = os.waitpid(pid, 0)
+        self.children.discard(pid)
+        self._tell(frames.Event(ended=pid, status=os.waitstatus_to_exitcode(status)))
 
     def _tell(self, event: frames.Event) -> None:
         with contextlib.suppress(OSError):  # the client is gone: the lifeline ends us

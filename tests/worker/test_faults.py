@@ -151,6 +151,21 @@ def test_a_request_under_way_survives_the_server(pool):
     job.cancel()
 
 
+def test_children_that_die_together_are_all_told_and_take_nothing_along(pool):
+    assert pool.wait_until_ready(30)
+    server = pool._server
+    for _ in range(8):
+        children = [server.spawn(background=False) for _ in range(16)]
+        pids = [child.greet(60).pid for child in children]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        assert {server.exit_status(pid, 30) for pid in pids} == {-signal.SIGKILL}
+        for child in children:
+            child.close()
+    assert pool._server is server
+    assert server.stage == "ready"
+
+
 def test_an_idle_child_that_was_killed_is_replaced_without_a_word(pool):
     assert pool.wait_until_ready(30)
     first = pool.ask("count", int, Source("a"))
